@@ -57,6 +57,7 @@ pub use effort::Effort;
 pub use model::*;
 pub use refusal::{Need, Refusal};
 pub use session::{Running, SessionFacts};
+pub use set_statement::sets_select_limit;
 pub use statement::{plan, plan_within};
 pub use template::{Given, Scratch, Template, Templates, plan_traced};
 pub use workbench::passed;

@@ -19,7 +19,7 @@ use crate::known::KnownValue;
 use crate::planner::{ON_ONE_SHARD, Planner, programs, to_shard};
 use crate::route::{self, Meeting};
 use crate::routines::{allow_changes, calls_placed, function_needs, plan_call};
-use crate::set_statement::only_steers;
+use crate::set_statement::{only_limits, only_steers};
 use crate::trace::Trace;
 use crate::write::{Input, Reads, plan_write, with_written_views};
 use crate::{Merge, Need, Plan, Read, Refusal, Route, SessionFacts, block, information, scatter, workbench};
@@ -300,6 +300,10 @@ impl<'a> Planner<'a> {
     fn set_statement(self, set: &'a SetStatement<'a>) -> Result<Plan, Refusal> {
         use StatementKind as Kind;
         let statement = set.statement;
+        if let (Kind::Query(query), Some(limit)) = (statement.kind, only_limits(set)) {
+            let plan = (Planner { statement, ..self }).of_kind()?;
+            return self.cut(plan, query.limit.is_none(), limit);
+        }
         match statement.kind {
             // Each server gets the variables with its part of the statement.
             Kind::Query(_) | Kind::Insert(_) | Kind::Update(_) | Kind::Delete(_) if only_steers(set) => {
@@ -316,6 +320,19 @@ impl<'a> Planner<'a> {
                 Ok(_) => self.on_one_shard("SET STATEMENT"),
                 Err(refusal) => Err(refusal),
             },
+        }
+    }
+
+    /// A query of several shards under a limit that SET STATEMENT gives it: each shard cuts its part, and the merge the whole. Where a shard
+    /// would cut off what belongs to the result, one shard alone can run it. A LIMIT of the query's own goes before it.
+    fn cut(self, plan: Plan, bare: bool, limit: &Expr<'_>) -> Result<Plan, Refusal> {
+        match plan {
+            Plan::Home | Plan::Route(_) => Ok(plan),
+            Plan::Read(read) if !matches!(read.merge, Merge::Grouped(_)) => match self.folder().count(limit) {
+                Some(most) => Ok(Plan::Read(if bare { Read { take: Some(most), ..read } } else { read })),
+                None => self.on_one_shard("SET STATEMENT"),
+            },
+            _ => self.on_one_shard("SET STATEMENT"),
         }
     }
 

@@ -95,3 +95,35 @@ DROP TABLE other;
 SET sql_select_limit = DEFAULT;
 SELECT id, v, w, n, COUNT(DISTINCT at) FROM t GROUP BY id, v, w, n ORDER BY id;
 SELECT COUNT(DISTINCT at) FROM t;
+
+## SET STATEMENT and the limit
+CREATE TABLE t (id INT PRIMARY KEY, v INT, w VARCHAR(10)) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 10, 'a'), (2, 20, 'b'), (3, 30, 'a'), (4, 40, 'b'), (5, 50, 'c'), (6, 60, 'd'), (7, 70, 'a');
+-- mariadb
+SET STATEMENT sql_select_limit = 3 FOR SELECT id FROM t ORDER BY id;
+-- mariadb
+SET STATEMENT SQL_SELECT_LIMIT=4 FOR SELECT id FROM t ORDER BY id;
+-- mariadb
+SET STATEMENT sql_select_limit = 0 FOR SELECT id FROM t ORDER BY id;
+-- mariadb
+SET STATEMENT sql_select_limit = 2, max_statement_time = 100 FOR SELECT id, v FROM t WHERE v > 10 ORDER BY v DESC;
+-- mariadb
+SET STATEMENT sql_select_limit = 2 FOR SELECT id FROM t ORDER BY id LIMIT 5;
+-- mariadb
+-- refused: SET STATEMENT
+SET STATEMENT sql_select_limit = 2 FOR SELECT DISTINCT w FROM t ORDER BY w;
+-- mariadb
+SET STATEMENT sql_select_limit = 2 FOR SELECT id FROM t WHERE id = 3;
+-- mariadb
+-- refused: SET STATEMENT
+SET STATEMENT sql_select_limit = 2 FOR SELECT w, COUNT(*) FROM t GROUP BY w ORDER BY w;
+SET sql_select_limit = 2;
+-- mariadb
+SET STATEMENT max_statement_time = 100 FOR SELECT id FROM t ORDER BY id;
+-- mariadb
+SET STATEMENT max_statement_time = 100 FOR SELECT w, COUNT(*) FROM t GROUP BY w ORDER BY w;
+-- mariadb
+SET STATEMENT max_statement_time = 100 FOR SELECT id FROM t ORDER BY id LIMIT 4;
+-- mariadb
+SET STATEMENT sql_select_limit = 4 FOR SELECT id FROM t ORDER BY id;
+SELECT id FROM t ORDER BY id;

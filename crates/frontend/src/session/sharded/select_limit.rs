@@ -6,10 +6,10 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use weir_plan::{Merge, Plan, Read, Write, WriteKind};
+use weir_plan::{Merge, Plan, Read, Write, WriteKind, sets_select_limit};
 use weir_shards::Sharding;
 use weir_sql::Effects;
-use weir_sql::ast::StatementKind;
+use weir_sql::ast::{self, StatementKind};
 use weir_wire::Failure;
 use weir_wire::error::not_supported;
 
@@ -68,12 +68,18 @@ fn cuts_alike(plan: &Plan) -> bool {
     }
 }
 
+/// Whether the session's limit is about a statement: about a query that has none of its own, also behind SET STATEMENT.
+fn is_cut(statement: &ast::Statement<'_>) -> bool {
+    match statement.kind {
+        StatementKind::Query(query) => query.limit.is_none(),
+        StatementKind::SetStatement(set) => !sets_select_limit(set) && is_cut(set.statement),
+        _ => false,
+    }
+}
+
 /// The plan of a query without a LIMIT of its own gives so many rows at most.
 fn limited(statement: &Statement<'_>, plan: Plan, most: u64) -> Result<Plan, Failure> {
-    let cut = statement.only().is_none_or(|only| match only.kind {
-        StatementKind::Query(query) => query.limit.is_none(),
-        _ => false,
-    });
+    let cut = statement.only().is_none_or(is_cut);
     let counted = statement.class.effects.contains(Effects::CALC_FOUND_ROWS);
     match plan {
         Plan::Read(read) if !counted || !matches!(read.merge, Merge::Grouped(_)) => {
