@@ -92,14 +92,14 @@ impl Table {
         self.rows.iter().map(|packet| parse_text_row(packet).map_err(malformed)).collect()
     }
 
+    fn columns(&self, capabilities: Capabilities) -> Result<Vec<Column>, Failure> {
+        let column = |definition: &Vec<u8>| Column::parse(definition, capabilities).map_err(malformed);
+        self.definitions.iter().map(column).collect()
+    }
+
     /// Its rows as literals of statements in the text protocol.
     pub(super) fn literals(&self, capabilities: Capabilities) -> Result<Rows, Failure> {
-        let columns: Result<Vec<Column>, Failure> = self
-            .definitions
-            .iter()
-            .map(|definition| Column::parse(definition, capabilities).map_err(malformed))
-            .collect();
-        let columns = columns?;
+        let columns = self.columns(capabilities)?;
         let literals: Vec<Literal> = columns.iter().map(literal).collect();
         let row = |packet: &Vec<u8>| {
             let cells = parse_text_row(packet).map_err(malformed)?;
@@ -119,12 +119,7 @@ impl Table {
         capabilities: Capabilities,
         typed: impl Fn(Kind, Option<Vec<u8>>) -> Vec<u8>,
     ) -> Result<Rows, Failure> {
-        let columns: Result<Vec<Column>, Failure> = self
-            .definitions
-            .iter()
-            .map(|definition| Column::parse(definition, capabilities).map_err(malformed))
-            .collect();
-        let columns = columns?;
+        let columns = self.columns(capabilities)?;
         let mut rows = Rows { columns: columns.len(), names: self.names()?, ..Rows::default() };
         for cells in self.cells()? {
             let value = |(column, cell): (&Column, Option<Vec<u8>>)| match kind_of(column) {
