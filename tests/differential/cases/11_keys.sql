@@ -206,3 +206,35 @@ SELECT n FROM t WHERE k = 'Ü';
 SELECT * FROM l ORDER BY n;
 SELECT n FROM l WHERE k = 'us';
 SELECT COUNT(*) FROM t;
+
+## what is wrong with a computed key
+CREATE TABLE t (id INT PRIMARY KEY, v INT, s VARCHAR(20));
+CREATE TABLE g (id INT PRIMARY KEY, v DOUBLE) /*weir: global */;
+INSERT INTO t (id, v) VALUES (12, 1), (13, 2);
+-- no warnings
+INSERT INTO t (id, v) VALUES ('5x' + 0, 1);
+-- no warnings
+INSERT INTO t (id, v) VALUES (CONCAT('7', 'y') + 0, 1);
+-- no warnings
+INSERT INTO t (id, v) VALUES (1, 1), (CAST('16q' AS SIGNED), 1);
+-- no warnings
+REPLACE INTO t SET id = '15q' * 1, v = 2;
+SET @x = '8z';
+-- no warnings
+INSERT INTO t (id, v) VALUES (@x + 0, 1);
+-- no warnings
+INSERT INTO t (id, v) VALUES (1 / 0, 1);
+-- no warnings
+INSERT INTO t (id, v) VALUES (IFNULL(1 / 0, 11), 1);
+-- no warnings
+INSERT INTO t (id, v) VALUES (IF('1x' = 1, 14, 15), 1);
+-- no warnings
+INSERT INTO t (id, v) VALUES (YEAR('bad'), 1);
+-- no warnings
+UPDATE t SET id = '30x' + 0 WHERE id = 12;
+-- no warnings
+UPDATE t SET id = '31x' + 0 WHERE v = 2;
+-- no warnings
+INSERT INTO g VALUES (1, UNIX_TIMESTAMP('2024-99-99') + 0 * UNIX_TIMESTAMP());
+SELECT * FROM t ORDER BY id;
+SELECT * FROM g ORDER BY id;

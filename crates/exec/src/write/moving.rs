@@ -12,7 +12,7 @@ use weir_plan::{Form, Move};
 use weir_wire::error::codes;
 use weir_wire::{Capabilities, Failure};
 
-use super::rows_before::{CHARSET, put_key, rows};
+use super::rows_before::{CHARSET, put_key, refuse_strictly, rows};
 use super::send::{Order, Surroundings, Wanted, everywhere, undo};
 use super::{WriteContext, internal, only_read, worst};
 use crate::read::Row;
@@ -70,10 +70,13 @@ pub(super) async fn run(
         collation.map(str::to_owned)
     });
     let put = |row: &Row<'_>| put(&mut found, row, moved, wide.as_deref());
-    let matched = rows(&mut parts[..read], &moved.rows, session, put).await;
+    let matched = match rows(&mut parts[..read], &moved.rows, session, put).await {
+        Ok(read_rows) => refuse_strictly(&mut parts[..read], read_rows.warnings, false).await.map(|()| read_rows.rows),
+        Err(failure) => Err(failure),
+    };
     parts.sort_by_key(|part| part.shard);
     let matched = match matched {
-        Ok(matched) => matched.rows,
+        Ok(matched) => matched,
         Err(failure) => return only_read(parts, failure),
     };
     let places = match placed(&found.rows, moved, session).await {

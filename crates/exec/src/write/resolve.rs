@@ -92,7 +92,7 @@ pub async fn resolve(
         Some((shard, question)) => {
             let part = parts.iter_mut().find(|part| part.shard == *shard);
             let part = part.ok_or_else(|| internal("a question was given no connection to its shard"))?;
-            ask(part, question, session.reading.collations).await?
+            ask(part, question, wanted.ignore, session.reading.collations).await?
         }
     };
     let read = match &wanted.read {
@@ -121,8 +121,14 @@ pub async fn resolve(
     Ok(Resolved { text, insert_id: generated.first().copied(), rows: found })
 }
 
-/// The values of the one row that a query has, as literals.
-async fn ask(part: &mut ShardLease, question: &[u8], collations: &Collations) -> Result<Vec<Vec<u8>>, Failure> {
+/// The values of the one row that a query has, as literals. What is wrong with one is the write's error, if it is not one with IGNORE: the
+/// literal would hide it from the server that writes.
+async fn ask(
+    part: &mut ShardLease,
+    question: &[u8],
+    ignore: bool,
+    collations: &Collations,
+) -> Result<Vec<Vec<u8>>, Failure> {
     super::send::confirm(part).await?;
     let charset = results_charset(&part.lease);
     let read = Read::of_one(part.shard, question.to_vec(), Vec::new(), String::new());
@@ -136,5 +142,8 @@ async fn ask(part: &mut ShardLease, question: &[u8], collations: &Collations) ->
             answer.push(literal);
         }
     }
+    let warnings = rows.end().warnings;
+    drop(rows);
+    rows_before::refuse_strictly(std::slice::from_mut(part), warnings, ignore).await?;
     Ok(answer)
 }

@@ -135,7 +135,8 @@ pub(super) async fn rows_of(
     let plan = match source {
         RowSource::Shards(read) => {
             let found = rows(parts, read, session, keep).await?;
-            return strictly(parts, found, ignore).await;
+            refuse_strictly(parts, found.warnings, ignore).await?;
+            return Ok(found);
         }
         RowSource::Workbench(plan) => plan,
     };
@@ -152,7 +153,7 @@ pub(super) async fn rows_of(
         Err(failure) => Err(failure),
     };
     let found = match found {
-        Ok(found) => strictly(std::slice::from_mut(bench), found, ignore).await,
+        Ok(found) => refuse_strictly(std::slice::from_mut(bench), found.warnings, ignore).await.map(|()| found),
         Err(failure) => Err(failure),
     };
     workbench::clear(bench, plan).await;
@@ -171,10 +172,10 @@ const STRICT: [u16; 8] = [
     codes::ER_DATETIME_FUNCTION_OVERFLOW,
 ];
 
-/// The rows that were found, unless a server has warned of them.
-async fn strictly(parts: &mut [ShardLease], found: Found, ignore: bool) -> Result<Found, Failure> {
-    if found.warnings == 0 || ignore {
-        return Ok(found);
+/// A strict sql_mode refuses values that a server has warned of while they were read, right before this.
+pub(super) async fn refuse_strictly(parts: &mut [ShardLease], warnings: u16, ignore: bool) -> Result<(), Failure> {
+    if warnings == 0 || ignore {
+        return Ok(());
     }
     let text = |cell: &Option<Vec<u8>>| String::from_utf8_lossy(cell.as_deref().unwrap_or_default()).into_owned();
     for part in parts.iter_mut() {
@@ -190,7 +191,7 @@ async fn strictly(parts: &mut [ShardLease], found: Found, ignore: bool) -> Resul
             return Err(Failure::server(code, message));
         }
     }
-    Ok(found)
+    Ok(())
 }
 
 /// What was read.
@@ -198,7 +199,7 @@ pub(super) struct Found {
     pub(super) rows: u64,
     /// How many columns the rows have, if a server has told it.
     pub(super) columns: Option<usize>,
-    warnings: u16,
+    pub(super) warnings: u16,
 }
 
 /// Reads rows, their texts in [`CHARSET`], and has each kept. `keep` says how much is kept by now.

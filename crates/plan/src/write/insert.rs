@@ -56,7 +56,7 @@ pub(super) fn plan_insert<'a>(input: &Input<'a>, insert: &'a Insert<'a>) -> Resu
     let keeps_key = keep_key(&target, insert.on_duplicate);
     let returning = Returning::of(insert.returning);
 
-    let mut settling = Settling::new(input, target);
+    let mut settling = Settling::new(input, target, insert.ignore);
     if !single {
         settling.rows(insert, &rows)?;
     }

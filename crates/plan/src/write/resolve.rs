@@ -43,7 +43,8 @@ pub(super) struct Settling<'i, 'a> {
 }
 
 impl<'i, 'a> Settling<'i, 'a> {
-    pub(super) fn new(input: &'i Input<'a>, target: Target<'a>) -> Settling<'i, 'a> {
+    /// `ignore`: it is INSERT IGNORE.
+    pub(super) fn new(input: &'i Input<'a>, target: Target<'a>, ignore: bool) -> Settling<'i, 'a> {
         let parameters = || {
             let mut edits = Edits::of_parameters(input.statement, input.text, input.session);
             edits.sort();
@@ -63,14 +64,13 @@ impl<'i, 'a> Settling<'i, 'a> {
             generated: 0,
             runs: Vec::new(),
             greatest: None,
-            ignore: false,
+            ignore,
             lazy: false,
         }
     }
 
     /// Looks at the values of the shard key and of AUTO_INCREMENT in all rows.
     pub(super) fn rows(&mut self, insert: &Insert<'a>, rows: &Rows<'a>) -> Result<(), Refusal> {
-        self.ignore = insert.ignore;
         let auto = self.target.table.auto_increment;
         let key = self.target.key().map_or(&[][..], |key| &key.columns);
         let mut columns: Vec<usize> = key.to_vec();
