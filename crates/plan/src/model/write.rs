@@ -270,7 +270,7 @@ pub enum Duplicates {
     /// It fails.
     #[default]
     Error,
-    /// IGNORE.
+    /// IGNORE, with ON DUPLICATE KEY UPDATE, too: rows count that were left as they are.
     Ignore,
     /// REPLACE, ON DUPLICATE KEY UPDATE.
     Change,

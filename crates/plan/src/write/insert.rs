@@ -148,8 +148,8 @@ impl<'a> Changed<'_, 'a> {
             }
         };
         let duplicates = match (insert.ignore, insert.replace || !insert.on_duplicate.is_empty()) {
-            (_, true) => Duplicates::Change,
-            (true, false) => Duplicates::Ignore,
+            (true, _) => Duplicates::Ignore,
+            (false, true) => Duplicates::Change,
             (false, false) => Duplicates::Error,
         };
         let kind = WriteKind::Split(texts, duplicates);

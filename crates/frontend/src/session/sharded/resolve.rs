@@ -39,8 +39,8 @@ impl Changed<'_, '_> {
         }
         let Some(ast::Statement { kind: StatementKind::Insert(insert), .. }) = self.asked.only() else { return };
         let duplicates = match (insert.ignore, insert.replace || !insert.on_duplicate.is_empty()) {
-            (_, true) => Duplicates::Change,
-            (true, false) => Duplicates::Ignore,
+            (true, _) => Duplicates::Ignore,
+            (false, true) => Duplicates::Change,
             (false, false) => Duplicates::Error,
         };
         outcome.info = write::info_of_one(outcome, duplicates);
