@@ -80,12 +80,14 @@ pub struct Prepared {
     pub held: bool,
     /// The server has warned when it was prepared.
     pub warned: bool,
+    /// How many definitions had been made when it was: see [`Tables::defined`](crate::tables::Tables::defined).
+    pub defined: u64,
 }
 
 impl Prepared {
-    /// Just prepared as `id`, without a warning.
-    pub fn new(id: u32) -> Prepared {
-        Prepared { id, types: None, executed_by: None, held: false, warned: false }
+    /// Just prepared as `id`, without a warning, when so many definitions had been made.
+    pub fn new(id: u32, defined: u64) -> Prepared {
+        Prepared { id, types: None, executed_by: None, held: false, warned: false, defined }
     }
 }
 

@@ -57,9 +57,7 @@ pub struct Defining(Arc<Server>);
 impl Drop for Defining {
     fn drop(&mut self) {
         let tables = &self.0.tables;
-        let mut known = tables.lock();
-        known.forget();
-        tables.defined.fetch_add(1, Ordering::AcqRel);
+        tables.note_definition();
         tables.defining.fetch_sub(1, Ordering::AcqRel);
     }
 }
@@ -94,9 +92,21 @@ impl Tables {
         None
     }
 
+    /// A definition has been made.
+    pub fn note_definition(&self) {
+        let mut known = self.lock();
+        known.forget();
+        self.defined.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// How many definitions have been made until now.
+    pub fn defined(&self) -> u64 {
+        self.defined.load(Ordering::Acquire)
+    }
+
     /// The tables that were asked for since the last time, and the number of definitions until now. Others are forgotten.
     pub(crate) fn wanted(&self) -> (Vec<Name>, u64) {
-        let defined = self.defined.load(Ordering::Acquire);
+        let defined = self.defined();
         let mut known = self.lock();
         let mut wanted = Vec::new();
         for (database, tables) in &mut known.tables {

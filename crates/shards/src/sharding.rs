@@ -145,8 +145,15 @@ impl Sharding {
         self.copy_everywhere(&document).await;
         let next = Arc::new(next);
         self.catalog.store(next.clone());
+        self.note_definition();
         tracing::info!(version = next.version, "the catalog has changed");
         Ok(next)
+    }
+
+    /// Tables may have become others on any shard.
+    fn note_definition(&self) {
+        let servers = self.own.groups().iter().flat_map(|group| &group.servers);
+        servers.for_each(|server| server.tables.note_definition());
     }
 
     /// Writes a version to all shards that have the one before, within a bound.

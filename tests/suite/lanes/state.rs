@@ -2,6 +2,7 @@
 
 use libtest_mimic::Failed;
 use mysql::prelude::Queryable;
+use weir_local::Flavor;
 
 use super::{Case, ONE_WORKER, app, counter, counter_reaches, until_it_rides};
 use crate::compare::{Pair, Side};
@@ -16,6 +17,7 @@ pub(super) const CASES: &[Case] = &[
     ("sessions_with_different_settings_ride_apart", ONE_WORKER, profiles),
     ("users_with_different_grants_ride_apart", ONE_WORKER, grants),
     ("what_is_bound_to_its_session_never_rides", ONE_WORKER, never),
+    ("a_table_that_was_made_anew_is_read_as_it_is", ONE_WORKER, made_anew),
 ];
 
 /// Scripts, divided by empty lines. A line that begins with a number is that many times the step.
@@ -125,6 +127,30 @@ fn grants(site: &Site, endpoint: &Endpoint, database: &str) -> Result<(), Failed
         expect_equal("the other user's own", value(&mut other, "SELECT v FROM numbers WHERE id = 1")?, "8".into())?;
     }
     counter_reaches(endpoint, "lane_rides", before + ROUNDS)
+}
+
+/// MySQL converts the values of a statement's first execution after that for the columns of the old table.
+fn made_anew(site: &Site, endpoint: &Endpoint, database: &str) -> Result<(), Failed> {
+    const READ: &str = "SELECT v FROM anew WHERE k = ?";
+    for _ in 0..5 {
+        let mut maker = app(endpoint, database)?;
+        maker.query_drop("DROP TABLE IF EXISTS anew")?;
+        maker.query_drop("CREATE TABLE anew (k INT PRIMARY KEY, v INT)")?;
+        maker.query_drop("INSERT INTO anew VALUES (5, 1)")?;
+        let mut read = || expect_equal(READ, maker.exec_first(READ, ("5",))?, Some(1));
+        match site.flavor {
+            Flavor::MySql => until_it_rides(endpoint, read)?,
+            Flavor::MariaDb => (0..100).try_for_each(|_| read())?,
+        }
+        maker.query_drop("DROP TABLE anew")?;
+        maker.query_drop("CREATE TABLE anew (k VARCHAR(20) CHARACTER SET latin1 PRIMARY KEY, v INT)")?;
+        maker.query_drop("INSERT INTO anew VALUES ('zwölf', 2)")?;
+        let mut reader = app(endpoint, database)?;
+        for _ in 0..20 {
+            expect_equal(READ, reader.exec_first(READ, ("zwölf",))?, Some(2))?;
+        }
+    }
+    Ok(())
 }
 
 fn never(site: &Site, endpoint: &Endpoint, database: &str) -> Result<(), Failed> {

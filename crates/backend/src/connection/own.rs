@@ -213,6 +213,7 @@ impl Connection {
     /// # Errors
     /// As [`Connection::prepare`].
     pub async fn prepared(&mut self) -> Result<Prepared, Failure> {
+        let defined = self.server.tables.defined();
         self.confirm_state().await?;
         let mut tracker = ReplyTracker::new(self.prepare_kind(), self.capabilities);
         let mut outcome = None;
@@ -222,7 +223,7 @@ impl Connection {
                 Event::Packet(n, ending) => {
                     match ending {
                         Ending::Prepared(ok) => {
-                            outcome = Some(Ok(Prepared { warned: ok.warnings > 0, ..Prepared::new(ok.id) }));
+                            outcome = Some(Ok(Prepared { warned: ok.warnings > 0, ..Prepared::new(ok.id, defined) }));
                         }
                         Ending::Err(err) => outcome = Some(Err(server_failure(&err))),
                         _ => {}

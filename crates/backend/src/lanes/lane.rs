@@ -147,6 +147,10 @@ impl Lane {
     ) -> bool {
         let mut lease = self.lease.borrow_mut();
         let Some(connection) = lease.as_deref_mut() else { return false };
+        let is_outlived = connection.statements.peek(key).is_some_and(|prepared| connection.is_outlived(prepared));
+        if is_outlived {
+            connection.close_statement(key);
+        }
         let Some(prepared) = connection.statements.get_mut(key) else {
             drop(lease);
             self.prepare(key);
@@ -182,7 +186,8 @@ impl Lane {
         }
         pending.push(key.clone());
         let payload = [&[Command::StmtPrepare as u8], &key.text[..]].concat();
-        self.append(InFlight::Prepare(key.clone()), &payload);
+        let defined = self.lease.borrow().as_ref().map_or(0, |connection| connection.server.tables.defined());
+        self.append(InFlight::Prepare(key.clone(), defined), &payload);
     }
 
     fn append(&self, command: InFlight, payload: &[u8]) {
@@ -357,7 +362,7 @@ impl Lane {
         while let Some(head) = line.commands.front() {
             let kind = match head {
                 InFlight::Ride(_) => ReplyKind::Results,
-                InFlight::Prepare(_) => connection.prepare_kind(),
+                InFlight::Prepare(..) => connection.prepare_kind(),
             };
             if !line.advance(&connection.input, kind, connection.capabilities)? {
                 break;
@@ -390,10 +395,10 @@ impl Lane {
                     ride.arrive(&connection.input[..line.seen], Arrived { status: line.status, rows, time, at: now });
                 }
             }
-            InFlight::Prepare(key) => {
+            InFlight::Prepare(key, defined) => {
                 if let Some(id) = line.prepared.take() {
                     self.not_prepared.borrow_mut().retain(|pending| *pending != key);
-                    connection.remember(key, Prepared::new(id));
+                    connection.remember(key, Prepared::new(id, defined));
                 }
             }
         }

@@ -134,6 +134,7 @@ impl Sharding {
     fn publish(&self, document: &Document) -> Result<(), StoreError> {
         if document.version > self.catalog.load().version {
             self.catalog.store(Arc::new(open::catalog(&self.settings.path, document)?));
+            self.note_definition();
         }
         Ok(())
     }

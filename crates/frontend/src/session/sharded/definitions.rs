@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use weir_backend::Defining;
 use weir_ddl::define::{NotDefined, replacing};
 use weir_ddl::{define, show};
 use weir_exec::{MultiShardResult, ShardLease};
@@ -205,6 +206,7 @@ impl Session {
         let mariadb = self.state.lex.dialect == Dialect::MariaDb;
         let killer = killing.killer();
         let attending = Attending { handle: &handle, running: &running, killer, stage: &stage, mariadb };
+        let _defining: Vec<Defining> = parts.iter().map(|part| Defining::on(&part.lease.server)).collect();
         let what = Box::pin(define::define(wanted, sharding, &sharding.definitions, parts, &stage));
         let (defined, stopped) = attending.attend(&mut self.client, what).await?;
         let defined = defined.map_err(|not| match not {

@@ -201,7 +201,9 @@ impl Session {
         let prepared = outcome.prepared;
         self.note(&class, &outcome);
         let Some(ok) = prepared else { return Ok(None) };
-        self.connection().remember(key.clone(), Prepared::new(ok.id));
+        let connection = self.connection();
+        let defined = connection.server.tables.defined();
+        connection.remember(key.clone(), Prepared::new(ok.id, defined));
         Ok(Some(ok.params))
     }
 
