@@ -99,6 +99,13 @@ pub async fn resolve(
         None => Vec::new(),
         Some(source) => match rows_before::one(parts, bench.as_deref_mut(), (source, wanted.ignore), session).await {
             Err(failure) if wanted.lazy && failure.code == codes::ER_SUBQUERY_NO_1_ROW => vec![SEVERAL_ROWS.to_vec()],
+            Err(failure) if wanted.lazy && rows_before::STRICT.contains(&failure.code) => {
+                let message = format!(
+                    "A subquery that only some rows may need has a wrong value ({}): compute it first and write it as a literal",
+                    failure.message
+                );
+                return Err(weir_wire::error::not_supported(message));
+            }
             read => read?,
         },
     };

@@ -161,7 +161,7 @@ pub(super) async fn rows_of(
 }
 
 /// Warnings that a strict sql_mode makes errors of. Source: MySQL, `Strict_error_handler`.
-const STRICT: [u16; 8] = [
+pub(super) const STRICT: [u16; 8] = [
     codes::ER_CUT_VALUE_GROUP_CONCAT,
     codes::ER_WARN_DATA_OUT_OF_RANGE,
     codes::WARN_DATA_TRUNCATED,
