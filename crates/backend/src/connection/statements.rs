@@ -9,24 +9,22 @@ use crate::prepared::{Execution, Prepared, StatementKey};
 
 impl Connection {
     /// Closes the statement here if it can't be executed as it was prepared: MySQL takes the types of expressions from what was executed
-    /// before, which were another session's; and see [`Connection::is_outlived`].
+    /// before, which were another session's; and see [`Connection::definitions`].
     pub fn close_if_unfit(&mut self, execution: &Execution<'_>, mariadb: bool) {
         let Some(prepared) = self.statements.peek(execution.key) else { return };
-        if self.is_outlived(prepared) && !prepared.held {
-            self.close_statement(execution.key);
-            return;
-        }
+        let is_outlived = self.definitions().is_some_and(|now| prepared.defined != now);
         let others = prepared.executed_by.is_some_and(|session| session != execution.session);
-        if !mariadb && others && !prepared.held && (execution.untyped || prepared.types.as_ref() != execution.types) {
+        let is_mistyped = !mariadb && others && (execution.untyped || prepared.types.as_ref() != execution.types);
+        if (is_outlived || is_mistyped) && !prepared.held {
             self.close_statement(execution.key);
         }
     }
 
-    /// Whether tables may have become others since a statement was prepared. MySQL prepares it again then by itself, but takes the values
-    /// of its next execution as they were converted for the old columns, and finds no rows by them. A client that prepares it now is
-    /// not to see that.
-    pub(crate) fn is_outlived(&self, prepared: &Prepared) -> bool {
-        !self.is_mariadb() && prepared.defined != self.server.tables.defined()
+    /// How many definitions have been made, where a statement is not to be older than the last one. When a table has become another one,
+    /// MySQL prepares a statement again by itself, but takes the values of its next execution as they were converted for the old columns,
+    /// and finds no rows by them. A client that prepares it now is not to see that.
+    pub(crate) fn definitions(&self) -> Option<u64> {
+        (!self.is_mariadb()).then(|| self.server.tables.defined())
     }
 
     /// Before the first piece of a value is sent, with which nobody knows the types yet that the execution will bring: closes the

@@ -147,11 +147,11 @@ impl Lane {
     ) -> bool {
         let mut lease = self.lease.borrow_mut();
         let Some(connection) = lease.as_deref_mut() else { return false };
-        let is_outlived = connection.statements.peek(key).is_some_and(|prepared| connection.is_outlived(prepared));
-        if is_outlived {
+        let definitions = connection.definitions();
+        let prepared = connection.statements.get_mut(key);
+        let is_outlived = |prepared: &Prepared| definitions.is_some_and(|now| prepared.defined != now);
+        let Some(prepared) = prepared.filter(|prepared| !is_outlived(prepared)) else {
             connection.close_statement(key);
-        }
-        let Some(prepared) = connection.statements.get_mut(key) else {
             drop(lease);
             self.prepare(key);
             return false;
