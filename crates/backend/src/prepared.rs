@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::{Rc, Weak};
+use std::time::Instant;
 
 use weir_wire::stmt::Execute;
 
@@ -80,14 +81,22 @@ pub struct Prepared {
     pub held: bool,
     /// The server has warned when it was prepared.
     pub warned: bool,
-    /// How many definitions had been made when it was: see [`Tables::defined`](crate::tables::Tables::defined).
-    pub defined: u64,
+    /// When it was, or before that.
+    pub at: Instant,
 }
 
 impl Prepared {
-    /// Just prepared as `id`, without a warning, when so many definitions had been made.
-    pub fn new(id: u32, defined: u64) -> Prepared {
-        Prepared { id, types: None, executed_by: None, held: false, warned: false, defined }
+    /// Prepared as `id`, without a warning, at `at` or later.
+    pub fn new(id: u32, at: Instant) -> Prepared {
+        Prepared { id, types: None, executed_by: None, held: false, warned: false, at }
+    }
+
+    /// Whether a client that has prepared it at `since` is not to get it, if the last definition was made at `defined`. When a table has
+    /// become another one, MySQL prepares a statement again by itself, but takes the values of its next execution as they were converted
+    /// for the old columns, and finds no rows by them; parameters without a context keep the types that they had. Only who has
+    /// prepared it before sees that.
+    pub fn is_outlived(&self, defined: Instant, since: Instant) -> bool {
+        self.at <= defined && defined <= since
     }
 }
 
@@ -104,6 +113,8 @@ pub struct Execution<'a> {
     pub untyped: bool,
     /// The session.
     pub session: u32,
+    /// When the session's client has prepared it.
+    pub since: Instant,
     /// It may be a CALL, whose parameters MariaDB leaves with the types of the OUT values that came back.
     pub retypes: bool,
 }

@@ -21,13 +21,17 @@ const MOST: usize = 32;
 pub(crate) type Name = (Box<[u8]>, Box<[u8]>);
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Tables {
+    /// When this began.
+    born: Instant,
     known: Mutex<Known>,
     /// Definitions that are being made through Weir.
     defining: AtomicUsize,
     /// Those that were made.
     defined: AtomicU64,
+    /// When the last one was, in nanoseconds since `born`; 0 for none.
+    defined_last: AtomicU64,
     /// Rung when a table is asked for that is not known.
     asked: Notify,
 }
@@ -70,6 +74,19 @@ impl Defining {
     }
 }
 
+impl Default for Tables {
+    fn default() -> Tables {
+        Tables {
+            born: Instant::now(),
+            known: Mutex::default(),
+            defining: AtomicUsize::default(),
+            defined: AtomicU64::default(),
+            defined_last: AtomicU64::default(),
+            asked: Notify::default(),
+        }
+    }
+}
+
 impl Tables {
     /// The AUTO_INCREMENT column of a table, if it is known that it has one, of integers, that no trigger and no view gives values.
     /// To be asked when a statement has ended: what is known then held while it ran.
@@ -97,16 +114,19 @@ impl Tables {
         let mut known = self.lock();
         known.forget();
         self.defined.fetch_add(1, Ordering::AcqRel);
+        let now = u64::try_from(self.born.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.defined_last.store(now.max(1), Ordering::Release);
     }
 
-    /// How many definitions have been made until now.
-    pub fn defined(&self) -> u64 {
-        self.defined.load(Ordering::Acquire)
+    /// When the last definition was made, if any was.
+    pub fn defined_last(&self) -> Option<Instant> {
+        let last = self.defined_last.load(Ordering::Acquire);
+        (last > 0).then(|| self.born + Duration::from_nanos(last))
     }
 
     /// The tables that were asked for since the last time, and the number of definitions until now. Others are forgotten.
     pub(crate) fn wanted(&self) -> (Vec<Name>, u64) {
-        let defined = self.defined();
+        let defined = self.defined.load(Ordering::Acquire);
         let mut known = self.lock();
         let mut wanted = Vec::new();
         for (database, tables) in &mut known.tables {

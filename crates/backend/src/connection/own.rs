@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 use std::time::Duration;
+use std::time::Instant;
 use weir_wire::charset::is_wide;
 
 use bytes::{Buf, BytesMut};
@@ -213,7 +214,7 @@ impl Connection {
     /// # Errors
     /// As [`Connection::prepare`].
     pub async fn prepared(&mut self) -> Result<Prepared, Failure> {
-        let defined = self.server.tables.defined();
+        let asked = Instant::now();
         self.confirm_state().await?;
         let mut tracker = ReplyTracker::new(self.prepare_kind(), self.capabilities);
         let mut outcome = None;
@@ -223,7 +224,7 @@ impl Connection {
                 Event::Packet(n, ending) => {
                     match ending {
                         Ending::Prepared(ok) => {
-                            outcome = Some(Ok(Prepared { warned: ok.warnings > 0, ..Prepared::new(ok.id, defined) }));
+                            outcome = Some(Ok(Prepared { warned: ok.warnings > 0, ..Prepared::new(ok.id, asked) }));
                         }
                         Ending::Err(err) => outcome = Some(Err(server_failure(&err))),
                         _ => {}

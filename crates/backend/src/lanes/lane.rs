@@ -15,7 +15,6 @@ use std::time::{Duration, Instant};
 
 use bytes::Buf;
 use weir_wire::reply::ReplyKind;
-use weir_wire::stmt::Execute;
 use weir_wire::{Command, Malformed};
 
 use super::in_flight::{Counted, InFlight, Pipeline};
@@ -23,7 +22,7 @@ use super::learn::{SharedLearnt, Unfit};
 use super::ride::{Arrived, Elsewhere, Ride};
 use crate::connection::Connection;
 use crate::pool::Lease;
-use crate::prepared::{Prepared, StatementKey};
+use crate::prepared::{Execution, Prepared, StatementKey};
 
 /// The largest reply that is handed out, in bytes; a larger one is read and dropped, and its statement run elsewhere.
 const MAX_REPLY: usize = 64 * 1024;
@@ -140,16 +139,15 @@ impl Lane {
         &self,
         ride: &Rc<Ride>,
         learnt: &SharedLearnt,
-        key: &Rc<StatementKey>,
-        execute: &Execute<'_>,
-        types: Option<&Rc<[u8]>>,
+        execution: &Execution<'_>,
         types_must_agree: bool,
     ) -> bool {
         let mut lease = self.lease.borrow_mut();
         let Some(connection) = lease.as_deref_mut() else { return false };
-        let definitions = connection.definitions();
+        let Execution { key, execute, types, since, .. } = *execution;
+        let defined = connection.defined_last();
         let prepared = connection.statements.get_mut(key);
-        let is_outlived = |prepared: &Prepared| definitions.is_some_and(|now| prepared.defined != now);
+        let is_outlived = |prepared: &Prepared| defined.is_some_and(|last| prepared.is_outlived(last, since));
         let Some(prepared) = prepared.filter(|prepared| !is_outlived(prepared)) else {
             connection.close_statement(key);
             drop(lease);
@@ -186,8 +184,7 @@ impl Lane {
         }
         pending.push(key.clone());
         let payload = [&[Command::StmtPrepare as u8], &key.text[..]].concat();
-        let defined = self.lease.borrow().as_ref().map_or(0, |connection| connection.server.tables.defined());
-        self.append(InFlight::Prepare(key.clone(), defined), &payload);
+        self.append(InFlight::Prepare(key.clone(), Instant::now()), &payload);
     }
 
     fn append(&self, command: InFlight, payload: &[u8]) {
@@ -395,10 +392,10 @@ impl Lane {
                     ride.arrive(&connection.input[..line.seen], Arrived { status: line.status, rows, time, at: now });
                 }
             }
-            InFlight::Prepare(key, defined) => {
+            InFlight::Prepare(key, asked) => {
                 if let Some(id) = line.prepared.take() {
                     self.not_prepared.borrow_mut().retain(|pending| *pending != key);
-                    connection.remember(key, Prepared::new(id, defined));
+                    connection.remember(key, Prepared::new(id, asked));
                 }
             }
         }

@@ -145,7 +145,7 @@ impl Batch<'_> {
             let types = execution.types.as_deref().map(Rc::from);
             let execute = parse(execution)?;
             let mariadb = lease.is_mariadb();
-            lease.close_if_unfit(&as_execution(&key, &execute, types.as_ref(), execution.session), mariadb);
+            lease.close_if_unfit(&as_execution(&key, &execute, types.as_ref(), execution), mariadb);
             if lease.statements.get(&key).is_none() {
                 let prepared = lease.prepare(&execution.text).await?;
                 lease.remember(key.clone(), prepared);
@@ -168,11 +168,7 @@ impl Batch<'_> {
                     let types = execution.types.as_deref().map(Rc::from);
                     let execute = parse(execution)?;
                     payload.clear();
-                    lease.encode_execution(
-                        &as_execution(key, &execute, types.as_ref(), execution.session),
-                        id,
-                        &mut payload,
-                    );
+                    lease.encode_execution(&as_execution(key, &execute, types.as_ref(), execution), id, &mut payload);
                     lease.queue(&payload, true);
                 }
             }
@@ -440,7 +436,15 @@ fn as_execution<'a>(
     key: &'a Rc<StatementKey>,
     execute: &'a Execute<'a>,
     types: Option<&'a Rc<[u8]>>,
-    session: u32,
+    asked: &Execution,
 ) -> prepared::Execution<'a> {
-    prepared::Execution { key, execute, types, untyped: false, session, retypes: false }
+    prepared::Execution {
+        key,
+        execute,
+        types,
+        untyped: false,
+        session: asked.session,
+        since: asked.since,
+        retypes: false,
+    }
 }

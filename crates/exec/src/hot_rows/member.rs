@@ -5,6 +5,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
+use std::time::Instant;
 
 use super::merged::CounterStep;
 use weir_wire::{Capabilities, Failure, StatusFlags};
@@ -33,6 +34,8 @@ pub struct Execution {
     pub types: Option<Box<[u8]>>,
     /// The client's session.
     pub session: u32,
+    /// When the client has prepared it.
+    pub since: Instant,
 }
 
 /// An OK or an error that a server has sent.

@@ -5,6 +5,7 @@
 
 use std::rc::Rc;
 use std::task::Poll;
+use std::time::Instant;
 
 use weir_backend::prepared::{Execution, StatementKey};
 use weir_backend::profile::SharedProfile;
@@ -42,7 +43,8 @@ pub(super) async fn send(parts: &mut [&mut ShardLease], read: &Read, request: &R
             let own = picked.as_ref().map(|picked| (picked.execute(), &picked.types));
             let (execute, types) = own.as_ref().map_or((*execute, types), |(execute, types)| (execute, Some(*types)));
             let untyped = types.is_some_and(|types| has_untyped(types, named));
-            let execution = Execution { key: &key, execute, types, untyped, session, retypes: false };
+            let execution =
+                Execution { key: &key, execute, types, untyped, session, since: Instant::now(), retypes: false };
             queue_executions(parts, &execution, parsing).await?;
             Format::Binary
         }

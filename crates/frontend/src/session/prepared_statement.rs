@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
+use std::time::Instant;
 
 use weir_admin::digests::Digested;
 use weir_backend::lanes::Group;
@@ -26,6 +27,8 @@ pub(in crate::session) const LAST_PREPARED: u32 = u32::MAX;
 #[derive(Debug)]
 pub(crate) struct PreparedStatement {
     pub(crate) key: Rc<StatementKey>,
+    /// When it was prepared.
+    pub(crate) since: Instant,
     pub(crate) class: Rc<Class>,
     pub(crate) params: u16,
     /// The parameter types of its latest execution.

@@ -15,6 +15,7 @@ mod varies;
 
 use std::borrow::Cow;
 use std::rc::Rc;
+use std::time::Instant;
 
 use weir_backend::prepared::StatementKey;
 use weir_backend::profile::SharedProfile;
@@ -52,7 +53,14 @@ enum Sent {
     /// A command as it is; its text begins at this place.
     Command(Vec<u8>, usize),
     /// An execution of a prepared statement: the client's packet, the number and the types of its parameters.
-    Execution { key: Rc<StatementKey>, packet: Vec<u8>, params: u16, types: Option<Rc<[u8]>>, untyped: bool },
+    Execution {
+        key: Rc<StatementKey>,
+        packet: Vec<u8>,
+        params: u16,
+        types: Option<Rc<[u8]>>,
+        untyped: bool,
+        since: Instant,
+    },
 }
 
 impl Sent {
@@ -365,6 +373,7 @@ fn sent(statement: &Statement<'_>, capabilities: Capabilities) -> Sent {
             params: execution.params,
             types: execution.types.cloned(),
             untyped: execution.untyped,
+            since: execution.since,
         },
         Form::Text(text) => match text.command {
             Some(command) => Sent::Command(command.to_vec(), text.head.len()),

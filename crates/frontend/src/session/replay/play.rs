@@ -227,13 +227,14 @@ impl Session {
     async fn play_record(&mut self, record: &Record) -> Result<(), Unplayed> {
         match &record.sent {
             Sent::Command(payload, _) => self.send(&record.class, payload).await?,
-            Sent::Execution { key, packet, params, types, untyped } => {
+            Sent::Execution { key, packet, params, types, untyped, since } => {
                 let malformed = |_| Unplayed::Never("an execution can't be read again".into());
                 let execute =
                     Execute::parse(packet, *params, self.client.capabilities).map_err(malformed)?.without_cursor();
                 let (session, mariadb) = (self.handle.id, self.identity.mariadb);
-                let (types, untyped) = (types.as_ref(), *untyped);
-                let execution = prepared::Execution { key, execute: &execute, types, untyped, session, retypes: false };
+                let (types, untyped, since) = (types.as_ref(), *untyped, *since);
+                let execution =
+                    prepared::Execution { key, execute: &execute, types, untyped, session, since, retypes: false };
                 self.connection().close_if_unfit(&execution, mariadb);
                 let id = self.have_statement(key).await?;
                 let mut payload = Vec::new();

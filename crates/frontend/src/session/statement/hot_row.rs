@@ -207,7 +207,7 @@ impl Session {
         }
         let Left::Known(insert_id) = self.state.latest.last_insert_id else { return None };
         let order = match &statement.form {
-            Form::Prepared(Execution { key, types, params, packet, session, .. }) => {
+            Form::Prepared(Execution { key, types, params, packet, session, since, .. }) => {
                 if *key.parsing != self.state.profile.parsing() {
                     return None;
                 }
@@ -218,6 +218,7 @@ impl Session {
                     params: *params,
                     types: types.map(|types| types[..].into()),
                     session: *session,
+                    since: *since,
                 })
             }
             _ => Order::Text(hot.statement(statement.text).to_vec()),

@@ -141,8 +141,8 @@ impl Session {
         let put = |lane: &Lane, ride: &Rc<Ride>| match &statement.form {
             Form::Text(Text { command: Some(command), .. }) => query(lane, ride, command),
             Form::Text(text) => query(lane, ride, &[text.head, statement.text].concat()),
-            Form::Prepared(Execution { key, execute, types, .. }) => {
-                lane.execute(ride, learnt, key, execute, *types, !self.identity.mariadb)
+            Form::Prepared(execution) => {
+                lane.execute(ride, learnt, &execution.on_server(false), !self.identity.mariadb)
             }
             Form::SqlPrepared(_) | Form::Resolved => false,
         };

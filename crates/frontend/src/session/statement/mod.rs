@@ -33,8 +33,9 @@ mod text;
 
 use std::cell::OnceCell;
 use std::rc::Rc;
+use std::time::Instant;
 
-use weir_backend::prepared::StatementKey;
+use weir_backend::prepared::{Execution as ExecutionThere, StatementKey};
 use weir_catalog::Constant;
 use weir_exec::Request;
 use weir_sql::hot_row::HotText;
@@ -105,6 +106,8 @@ pub(in crate::session) struct Execution<'a> {
     pub(in crate::session) params: u16,
     /// The session.
     pub(in crate::session) session: u32,
+    /// When the client has prepared it.
+    pub(in crate::session) since: Instant,
     /// Values of parameters have been sent in pieces: they are not in the execution.
     pub(in crate::session) long_data: bool,
     /// The digest of the text, if the execution may ride lanes.
@@ -113,6 +116,14 @@ pub(in crate::session) struct Execution<'a> {
     hot: Option<(&'a HotText, u64)>,
     /// The client's packet.
     pub(in crate::session) packet: &'a [u8],
+}
+
+impl<'a> Execution<'a> {
+    /// As a connection to a server takes it.
+    pub(in crate::session) fn on_server(&self, retypes: bool) -> ExecutionThere<'a> {
+        let Execution { key, execute, types, untyped, session, since, .. } = *self;
+        ExecutionThere { key, execute, types, untyped, session, since, retypes }
+    }
 }
 
 impl<'a> Statement<'a> {
@@ -218,7 +229,7 @@ impl<'a> Statement<'a> {
     /// The form of another text without parameters, whose rows are to come as those of this statement.
     pub(in crate::session) fn form_of<'b>(&self, key: &'b Rc<StatementKey>, execute: &'b Execute<'b>) -> Form<'b> {
         match self.form {
-            Form::Prepared(Execution { id, session, .. }) => Form::Prepared(Execution {
+            Form::Prepared(Execution { id, session, since, .. }) => Form::Prepared(Execution {
                 id,
                 key,
                 execute,
@@ -227,6 +238,7 @@ impl<'a> Statement<'a> {
                 untyped: false,
                 params: 0,
                 session,
+                since,
                 long_data: false,
                 rides: None,
                 hot: None,

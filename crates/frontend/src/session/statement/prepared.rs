@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
+use std::time::Instant;
 
 use weir_admin::digests::Digested;
 use weir_backend::Profile;
@@ -62,6 +63,7 @@ impl Session {
         };
         let parsing = Rc::new(self.parsing_of(&text, &class));
         let key = self.shared.statement_keys.share(StatementKey::new(text, parsing));
+        let since = Instant::now();
         let id = self.next_statement_id();
         let key = self.key_beside_busy(id, &key).unwrap_or(key);
         let arena = Bump::new();
@@ -86,6 +88,7 @@ impl Session {
                     digest,
                     digested,
                     key,
+                    since,
                     class: Rc::new(class),
                     params,
                     types: None,
@@ -178,6 +181,7 @@ impl Session {
         let payload = [&[Command::StmtPrepare as u8], &key.text[..]].concat();
         let mut retries = self.retries(&class);
         let mut room_made = false;
+        let asked = Instant::now();
         let before = self.client.mark();
         let outcome = loop {
             let prepared = async {
@@ -201,9 +205,7 @@ impl Session {
         let prepared = outcome.prepared;
         self.note(&class, &outcome);
         let Some(ok) = prepared else { return Ok(None) };
-        let connection = self.connection();
-        let defined = connection.server.tables.defined();
-        connection.remember(key.clone(), Prepared::new(ok.id, defined));
+        self.connection().remember(key.clone(), Prepared::new(ok.id, asked));
         Ok(Some(ok.params))
     }
 
@@ -312,7 +314,7 @@ impl Session {
         let payload = joined.as_deref().unwrap_or(payload);
         let execute = Execute::parse(payload, prepared.params, capabilities).map_err(malformed)?;
         let untyped = prepared.take_types(&execute, named, mariadb)?;
-        let PreparedStatement { params, long_data, hints, .. } = *prepared;
+        let PreparedStatement { params, long_data, hints, since, .. } = *prepared;
         // MySQL keeps something of the types of earlier executions: on a lane those would be other sessions'.
         let fits = !long_data && !prepared.cursor && (!prepared.retyped || mariadb);
         let rides = prepared.digest.filter(|_| fits && !untyped && payload.len() <= MAX_COMMAND);
@@ -332,6 +334,7 @@ impl Session {
             untyped,
             params,
             session: self.handle.id,
+            since,
             long_data,
             rides: rides.filter(|_| !execute.opens_cursor()),
             hot: hot.as_ref().map(|(hot, row)| (&**hot, *row)),

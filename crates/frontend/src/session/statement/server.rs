@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use weir_backend::prepared::{self, StatementKey};
+use weir_backend::prepared::StatementKey;
 use weir_exec::SQL_PREPARED;
 use weir_exec::write::Generator;
 use weir_sql::{Effects, RoutingHint};
@@ -164,10 +164,10 @@ impl Session {
 
     /// Executes a prepared statement on a connection of the session's own.
     async fn execute_once(&mut self, statement: &Statement<'_>, run: &Execution<'_>) -> Result<ReplyOutcome, Stopped> {
-        let Execution { key, execute, types, untyped, session, .. } = *run;
+        let Execution { key, execute, .. } = *run;
         let mariadb = self.identity.mariadb;
         let retypes = mariadb && statement.class.effects.contains(Effects::RUNS_OTHERS);
-        let execution = prepared::Execution { key, execute, types, untyped, session, retypes };
+        let execution = run.on_server(retypes);
         self.have_connection().await?;
         self.connection().close_if_unfit(&execution, mariadb);
         let there = self.have_statement(key).await;
