@@ -104,6 +104,8 @@ pub struct MultiShardResult {
     pub sent: u64,
     /// Warnings, summed over the parts.
     pub warnings: u16,
+    /// What they are, if that was asked where they were made.
+    pub conditions: Option<Vec<hot_rows::member::WarningRow>>,
     /// The insert id that the client is told: also of explicit values.
     pub insert_id: u64,
     /// What LAST_INSERT_ID() becomes.

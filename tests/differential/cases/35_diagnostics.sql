@@ -122,6 +122,26 @@ SELECT t.id FROM t JOIN g USING (nx);
 SELECT t.nx FROM t;
 SELECT other.a FROM t;
 
+## warnings of writes whose shards take one time
+CREATE TABLE g (k INT PRIMARY KEY, d DATETIME(3)) /*weir: global */;
+CREATE TABLE t (k INT PRIMARY KEY, d DATETIME(3), n TINYINT) /*weir: shard by hash(k) */;
+INSERT INTO g VALUES (-1, NULL), (-2, NULL);
+# Each server numbers the rows of its own.
+-- any order
+INSERT IGNORE INTO g VALUES (-2, NULL), (24, '2023-11-21 18:30:00'), (-1, NULL);
+SHOW WARNINGS;
+INSERT INTO t (k) VALUES (1), (2), (3), (4), (5);
+UPDATE IGNORE t SET n = k * 100, d = NOW() - INTERVAL 1 DAY;
+SHOW COUNT(*) WARNINGS;
+UPDATE IGNORE t SET d = NOW(), n = 200 WHERE k IN (1, 5);
+SHOW COUNT(*) WARNINGS;
+SET sql_mode = '';
+BEGIN;
+UPDATE t SET k = k + 10, d = NOW(), n = 300 WHERE n = 127;
+SHOW COUNT(*) WARNINGS;
+ROLLBACK;
+SELECT k, n, d IS NULL FROM t ORDER BY k;
+
 ## how texts are read is not known, and a block or a prepared text asks for warnings
 CREATE TABLE t (id INT PRIMARY KEY) /*weir: shard by hash(id) */;
 INSERT INTO t VALUES (2);

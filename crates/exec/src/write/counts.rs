@@ -6,12 +6,20 @@ use weir_plan::Duplicates;
 
 use super::send::Done;
 use crate::MultiShardResult;
+use crate::hot_rows::member::WarningRow;
 
 /// The sum of all parts. `duplicates`: they inserted rows that were split.
 pub(super) fn total(parts: &[&Done], duplicates: Option<Duplicates>) -> MultiShardResult {
     let warnings = parts.iter().fold(0, |sum: u16, done| sum.saturating_add(done.warnings));
     let affected = parts.iter().map(|done| done.affected).sum();
-    MultiShardResult { affected, warnings, info: info(parts, duplicates), ..MultiShardResult::default() }
+    let conditions = conditions(parts);
+    MultiShardResult { affected, warnings, conditions, info: info(parts, duplicates), ..MultiShardResult::default() }
+}
+
+/// What the parts warn of, if they were asked.
+pub(super) fn conditions(parts: &[&Done]) -> Option<Vec<WarningRow>> {
+    let asked = parts.iter().any(|done| done.conditions.is_some());
+    asked.then(|| parts.iter().filter_map(|done| done.conditions.clone()).flatten().collect())
 }
 
 /// The parts' infos with their numbers summed. A server that inserts one row tells none, and the statement had more.

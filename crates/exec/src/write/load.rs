@@ -259,15 +259,13 @@ impl<'p> Loading<'p> {
                     replied.ok_or_else(|| send::lost(part, "two files were asked for"))?
                 }
             });
-            if let Some(text) = around.after() {
-                send::queue(part, text.as_bytes());
-            }
+            around.queue_after(part);
         }
         send::flush(self.parts).await?;
-        if around.after().is_some() {
-            for part in self.parts.iter_mut() {
-                send::reply(part).await?.map(drop)?;
-            }
+        for (part, replied) in self.parts.iter_mut().zip(&mut replies) {
+            let (told, failed) = around.read_after(part, std::mem::replace(replied, Ok(Done::default()))).await?;
+            *replied = told;
+            failed.map_or(Ok(()), Err)?;
         }
         if let Some(failure) = worst(&replies).or(refused) {
             let all: Vec<Order<'_>> = (0..self.parts.len()).map(|part| Order { part, text: b"" }).collect();

@@ -195,7 +195,8 @@ fn outcome(
             }
             let [first, ..] = done[..] else { return Err(internal("a write had no part")) };
             let (affected, info) = (first.affected, first.info.clone());
-            MultiShardResult { affected, info, warnings: first.warnings, ..MultiShardResult::default() }
+            let conditions = first.conditions.clone();
+            MultiShardResult { affected, info, warnings: first.warnings, conditions, ..MultiShardResult::default() }
         }
         WriteKind::Split(_, duplicates) => total(&done, Some(*duplicates)),
         _ => total(&done, None),

@@ -15,6 +15,7 @@ use weir_wire::{Capabilities, Failure};
 use super::rows_before::{CHARSET, put_key, refuse_strictly, rows};
 use super::send::{Order, Surroundings, Wanted, everywhere, undo};
 use super::{WriteContext, internal, only_read, worst};
+use crate::hot_rows::member::WarningRow;
 use crate::read::Row;
 use crate::values::row::{constant_of, put_value};
 use crate::{MultiShardResult, ShardLease};
@@ -83,7 +84,7 @@ pub(super) async fn run(
         Ok(places) => places,
         Err(failure) => return only_read(parts, failure),
     };
-    let mut warnings = 0_u16;
+    let (mut warnings, mut conditions) = (0_u16, None);
     if matched > 0 {
         let texts = Texts::of(parts, &found.rows, &places, moved);
         let sent = send(parts, moved, &texts, &around).await?;
@@ -96,13 +97,14 @@ pub(super) async fn run(
             undo(parts, &all, &around).await.map_err(|()| failure.clone())?;
             return Ok(MultiShardResult { error: Some(failure), ..MultiShardResult::default() });
         }
-        warnings = sent.warnings;
+        (warnings, conditions) = (sent.warnings, sent.conditions);
     }
     let finds = parts.iter().any(|part| part.lease.capabilities.contains(Capabilities::FOUND_ROWS));
     let info = format!("Rows matched: {matched}  Changed: {}  Warnings: {warnings}", found.changed).into_bytes();
     Ok(MultiShardResult {
         affected: if finds { matched } else { found.changed },
         warnings,
+        conditions,
         info,
         ..MultiShardResult::default()
     })
@@ -211,6 +213,8 @@ struct Sent {
     /// How many rows were taken away.
     taken: u64,
     warnings: u16,
+    /// What they warn of, if it was asked.
+    conditions: Option<Vec<WarningRow>>,
     refused: Option<Failure>,
 }
 
@@ -233,7 +237,12 @@ async fn send(parts: &mut [ShardLease], moved: &Move, texts: &Texts, around: &Su
         {
             match order.text.starts_with(&moved.delete) {
                 true => sent.taken += done.affected,
-                false => sent.warnings = sent.warnings.saturating_add(done.warnings),
+                false => {
+                    sent.warnings = sent.warnings.saturating_add(done.warnings);
+                    if let Some(conditions) = &done.conditions {
+                        sent.conditions.get_or_insert_default().extend_from_slice(conditions);
+                    }
+                }
             }
         }
         sent.refused = worst(&replies);

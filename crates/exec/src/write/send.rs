@@ -9,12 +9,14 @@ use bytes::Buf;
 use weir_plan::{Returns, SharedValues};
 use weir_wire::packets::ErrPacket;
 use weir_wire::reply::{Ending, Event, ReplyKind, ReplyTracker};
+use weir_wire::resultset::parse_text_row;
 use weir_wire::stmt::query_payload;
 use weir_wire::{Command, Failure, Fault, StatusFlags};
 
 use super::returned::{self, Keeper, Returned};
 use super::{WriteContext, worst};
 use crate::ShardLease;
+use crate::hot_rows::member::WarningRow;
 
 /// The savepoint before a statement. Setting it again moves it. It has a space, so that it is none of the client's.
 const SAVEPOINT: &str = "`weir statement`";
@@ -37,6 +39,8 @@ pub(super) struct Done {
     pub(super) status: StatusFlags,
     pub(super) info: Vec<u8>,
     pub(super) returned: Returned,
+    /// What it warns of, if that was asked behind it.
+    pub(super) conditions: Option<Vec<WarningRow>>,
 }
 
 /// Which rows of the replies are kept.
@@ -65,6 +69,8 @@ pub(super) struct Surroundings {
     /// The time of the statement, in seconds.
     time: Option<String>,
     insert_id: Option<u64>,
+    /// What a statement warns of is asked behind it: another statement follows that clears it away.
+    asks: bool,
 }
 
 impl Surroundings {
@@ -81,7 +87,9 @@ impl Surroundings {
             }
             _ => None,
         };
-        Ok(Surroundings { savepoint: session.in_transaction, time, insert_id: session.insert_id })
+        // MariaDB's SET leaves it alone.
+        let asks = time.is_some() && parts.iter().any(|part| !part.lease.is_mariadb());
+        Ok(Surroundings { savepoint: session.in_transaction, time, insert_id: session.insert_id, asks })
     }
 
     /// With the savepoint alone.
@@ -100,8 +108,34 @@ impl Surroundings {
         savepoint.into_iter().chain(time)
     }
 
-    pub(super) fn after(&self) -> Option<&'static str> {
-        self.time.as_ref().map(|_| "SET timestamp=DEFAULT")
+    /// Queues what follows a statement.
+    pub(super) fn queue_after(&self, part: &mut ShardLease) {
+        if self.asks {
+            queue(part, b"SHOW WARNINGS");
+        }
+        if self.time.is_some() {
+            queue(part, b"SET timestamp=DEFAULT");
+        }
+    }
+
+    /// Reads the replies to that. Returns the statement's own with what it warns of, and what a server has refused.
+    ///
+    /// # Errors
+    /// The loss of the connection.
+    pub(super) async fn read_after(
+        &self,
+        part: &mut ShardLease,
+        mut replied: Replied,
+    ) -> Result<(Replied, Option<Failure>), Failure> {
+        if self.asks {
+            let shown = conditions(part).await?;
+            replied = replied.map(|done| Done { conditions: Some(shown), ..done });
+        }
+        let failed = match self.time {
+            Some(_) => reply(part).await?.err(),
+            None => None,
+        };
+        Ok((replied, failed))
     }
 }
 
@@ -122,6 +156,7 @@ pub(super) async fn in_turn(
     }
     let mut replies: Vec<(usize, Replied)> = Vec::with_capacity(orders.len());
     let (mut around, mut kept) = (around.clone(), 0);
+    around.asks |= queues.iter().any(|queue| queue.len() > 1);
     loop {
         let next: Vec<usize> = queues.iter_mut().filter_map(VecDeque::pop_front).collect();
         let round: Vec<Order<'_>> = next.iter().map(|nth| orders[*nth]).collect();
@@ -171,9 +206,7 @@ pub(super) async fn everywhere(
             true => queue_prepared(part, order.text),
             false => queue(part, order.text),
         }
-        if let Some(text) = around.after() {
-            queue(part, text.as_bytes());
-        }
+        around.queue_after(part);
     }
     flush(parts).await?;
     let mut replies = Vec::with_capacity(orders.len());
@@ -188,11 +221,11 @@ pub(super) async fn everywhere(
             Some(Returns::OfOne) if nth > 0 => Keeper::of_nothing(),
             Some(_) => Keeper::of(room),
         };
-        replies.push(returning_reply(part, wanted, &mut keeper).await?);
+        let replied = returning_reply(part, wanted, &mut keeper).await?;
         room = keeper.room(room);
-        if around.after().is_some() {
-            failed = failed.or(reply(part).await?.err());
-        }
+        let (replied, not_after) = around.read_after(part, replied).await?;
+        replies.push(replied);
+        failed = failed.or(not_after);
     }
     match failed {
         // A deadlock on one part is what the client should hear of.
@@ -286,6 +319,17 @@ async fn returning_reply(part: &mut ShardLease, wanted: Wanted<'_>, keeper: &mut
     })
 }
 
+/// Reads what SHOW WARNINGS shows.
+async fn conditions(part: &mut ShardLease) -> Result<Vec<WarningRow>, Failure> {
+    let mut keeper = Keeper::of(returned::MOST);
+    let shown = match returning_reply(part, Wanted::default(), &mut keeper).await? {
+        Ok(_) => keeper.result(part.lease.capabilities)?,
+        Err(failure) => return Err(failure),
+    };
+    let rows: Result<Vec<WarningRow>, _> = shown.rows.iter().map(|row| parse_text_row(row)).collect();
+    rows.map_err(|error| lost(part, &error.to_string()))
+}
+
 /// Reads a reply to its end.
 ///
 /// # Errors
@@ -326,7 +370,7 @@ pub(super) async fn rest_of_reply(
                             warnings: ok.warnings,
                             status: ok.status,
                             info: ok.info.to_vec(),
-                            returned: Returned::default(),
+                            ..Done::default()
                         });
                     }
                     Ending::Err(error) => replied = Err(of_server(&error)),

@@ -20,6 +20,7 @@ use weir_wire::{Capabilities, Failure};
 
 use super::super::Session;
 use super::super::again::may_come_of_lag;
+use super::super::condition::Condition;
 use super::super::latest::{Diagnostics, Left};
 use super::super::outcome::ReplyOutcome;
 use super::super::release::only_number;
@@ -429,7 +430,10 @@ impl Session {
         }
         state.latest.leaves_none_elsewhere();
         if outcome.warnings > 0 {
-            let conditions = conditions_of(parts).await;
+            let conditions = match &outcome.conditions {
+                Some(rows) => rows.iter().cloned().filter_map(Condition::of_row).collect(),
+                None => conditions_of(parts).await,
+            };
             if !conditions.is_empty() {
                 self.state.latest.diagnostics = Diagnostics::Learnt(conditions);
             }
