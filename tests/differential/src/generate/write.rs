@@ -17,7 +17,7 @@ pub(super) fn write(world: &World, random: &mut Random) -> Made {
         0..=21 => insert(words, table, "insert", random),
         22..=28 => insert(words, table, "insert ignore", random),
         29..=35 => insert(words, table, "replace", random),
-        36..=45 => insert(words, table, "on duplicate key", random),
+        36..=45 => insert_or_update(words, world, table, random),
         46..=53 => insert_select(words, world, random),
         54..=71 => update(words, table, random),
         72..=78 => key_change(words, table, random),
@@ -68,23 +68,33 @@ fn insert(mut words: Words, table: &Table, kind: &'static str, random: &mut Rand
         }
         words.put(")");
     }
-    if kind == "on duplicate key" {
-        let others: Vec<usize> = (0..table.columns.len()).filter(|column| !table.primary.contains(column)).collect();
-        let changed = random.some(&others, 2);
-        for (place, &column) in changed.iter().enumerate() {
-            let name = &table.columns[column].name;
-            words.put(if place == 0 { " ON DUPLICATE KEY UPDATE " } else { ", " });
-            match random.below(3) {
-                0 => words.put(format!("{name} = VALUES({name})")),
-                1 if table.columns[column].kind.is_number() => words.put(format!("{name} = {name} + 1")),
-                _ => {
-                    words.put(format!("{name} = "));
-                    words.literal(&table.columns[column].kind.literal(random), random);
-                }
+    Made::new(kind, words)
+}
+
+fn insert_or_update(words: Words, world: &World, table: &Table, random: &mut Random) -> Made {
+    let Made { mut words, .. } = insert(words, table, "on duplicate key", random);
+    let others: Vec<usize> = (0..table.columns.len()).filter(|column| !table.primary.contains(column)).collect();
+    let changed = random.some(&others, 2);
+    for (place, &column) in changed.iter().enumerate() {
+        let (name, kind) = (&table.columns[column].name, table.columns[column].kind);
+        words.put(if place == 0 { " ON DUPLICATE KEY UPDATE " } else { ", " });
+        match random.below(5) {
+            0 => words.put(format!("{name} = VALUES({name})")),
+            1 if kind.is_number() => words.put(format!("{name} = {name} + 1")),
+            2 if kind.is_number() => {
+                let other = random.pick(&world.tables);
+                words.put(format!(
+                    "{name} = IFNULL({name}, 0) + (SELECT COUNT(*) FROM {} AS o WHERE o.k > 2)",
+                    other.name
+                ));
+            }
+            _ => {
+                words.put(format!("{name} = "));
+                words.literal(&kind.literal(random), random);
             }
         }
     }
-    Made::new(kind, words)
+    Made::new("on duplicate key", words)
 }
 
 /// Columns are selected from those of the same kind, else they are literals.
@@ -157,6 +167,15 @@ fn update(mut words: Words, table: &Table, random: &mut Random) -> Made {
 fn key_change(mut words: Words, table: &Table, random: &mut Random) -> Made {
     let kind = table.columns[0].kind;
     words.put(format!("UPDATE {} SET k = ", table.name));
+    if kind.is_number() && !table.primary.is_empty() && random.chance(25) {
+        // Rows get the keys of others, in an order that is known.
+        let direction = random.pick(&["", " DESC"]);
+        let names: Vec<String> = table.primary.iter().map(|column| table.columns[*column].name.clone()).collect();
+        words.put("k + 1 WHERE ");
+        condition(&mut words, &[Source { alias: table.name.clone(), table }], random, 1);
+        words.put(format!(" ORDER BY {}{direction}", names.join(&format!("{direction}, "))));
+        return Made::new("key change", words);
+    }
     match kind.is_number() && random.chance(50) {
         true => words.put(format!("k + {}", random.pick(&[100, 200, 1000]))),
         false => words.literal(&kind.literal(random), random),
