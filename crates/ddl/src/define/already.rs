@@ -1,10 +1,13 @@
 //! How a shard that has a definition already is recognised, when the definition is sent to it once more.
 
-use weir_catalog::DefinitionKind;
+use weir_catalog::{DefinitionKind, ShardId};
 use weir_exec::ShardLease;
 use weir_shards::ask::{Reply, ask};
 use weir_wire::Failure;
 use weir_wire::error::codes;
+
+use super::conclude::Answered;
+use super::intent::Intent;
 
 /// What a server's refusal of a definition that it may have done already means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +57,27 @@ const IS_NOT_THERE: [u16; 11] = [
     codes::ER_EVENT_DOES_NOT_EXIST,
     codes::ER_UNKNOWN_VIEW,
 ];
+
+/// What a shard without the object says of a REVOKE: no right is left there, or the client has none there that he could take from others.
+const HAS_NO_RIGHTS: [u16; 7] = [
+    codes::ER_NONEXISTING_GRANT,
+    codes::ER_NONEXISTING_TABLE_GRANT,
+    codes::ER_NONEXISTING_PROC_GRANT,
+    codes::ER_TABLEACCESS_DENIED_ERROR,
+    codes::ER_DBACCESS_DENIED_ERROR,
+    codes::ER_NO_DB_ERROR,
+    codes::ER_NO_SUCH_TABLE,
+];
+
+/// A REVOKE is done on shards that have neither the object nor a right to it.
+pub(super) fn pass_over_left(intent: &Intent, answers: &mut [(ShardId, Answered)]) {
+    for (shard, answer) in answers {
+        let has_none = |failure: &Failure| HAS_NO_RIGHTS.contains(&failure.code);
+        if intent.left_over.contains(shard) && matches!(answer, Answered::Refused(failure) if has_none(failure)) {
+            *answer = Answered::There;
+        }
+    }
+}
 
 /// What IF NOT EXISTS notes with codes of its own: MySQL of triggers, and of accounts and roles; MariaDB of accounts, and of roles.
 const ONLY_NOTED: [u16; 4] = [4099, 3163, 1973, 1975];

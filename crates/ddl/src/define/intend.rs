@@ -245,12 +245,18 @@ fn accounts(asked: &Asked<'_>, catalog: &Catalog) -> Result<Option<Intent>, Fail
         StatementKind::CreateLoadableFunction(_) => (DefinitionKind::Create, false),
         _ => return Ok(None),
     };
+    let mut left_over = Vec::new();
     let shards = match granted_object(asked) {
         None => shards::all(catalog),
         Some(name) => match object(asked, catalog, name)? {
             Some(object) => {
                 stays_meanwhile(catalog, &object)?;
-                shards::of_object(catalog, &object)
+                let shards = shards::of_object(catalog, &object);
+                if matches!(asked.statement.kind, StatementKind::Revoke(_)) {
+                    left_over = shards::of_database(catalog, &object.database);
+                    left_over.retain(|shard| !shards.contains(shard));
+                }
+                shards.into_iter().chain(left_over.iter().copied()).collect()
             }
             // A table of an unsharded database: only its shard knows it.
             None => return Ok(None),
@@ -264,7 +270,7 @@ fn accounts(asked: &Asked<'_>, catalog: &Catalog) -> Result<Option<Intent>, Fail
         }
         _ => Vec::new(),
     };
-    Ok(Some(Intent { secret, ..Intent::new(asked, kind, objects, shards).with(changes) }))
+    Ok(Some(Intent { secret, left_over, ..Intent::new(asked, kind, objects, shards).with(changes) }))
 }
 
 /// Refuses rights on an object that moves: only the shards of one placement would have them.

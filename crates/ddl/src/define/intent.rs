@@ -31,6 +31,9 @@ pub struct Intent {
     pub if_not_exists: bool,
     /// What the catalog becomes.
     pub changes: Vec<Change>,
+    /// Those of the shards that have not the object whose rights are revoked. A table leaves the rights to it where it was, and they would be
+    /// valid again with a table of its name.
+    pub left_over: Vec<ShardId>,
     /// How it is taken back.
     pub undo: Undo,
     /// Tables that were sharded only by default, and have to become SINGLE before it.
@@ -53,6 +56,7 @@ impl Intent {
             secret: false,
             if_not_exists: false,
             changes: Vec::new(),
+            left_over: Vec::new(),
             undo: Undo::Impossible,
             singles: Vec::new(),
             because: None,

@@ -96,6 +96,7 @@ async fn run<R: Records>(
         },
     };
     let mut answers = stage.during(At::Running, others(asked, &intent, parts)).await;
+    already::pass_over_left(&intent, &mut answers);
     let catalog = records.catalog();
     if let Some(definition) = catalog.definition(id) {
         conclude::look_again(definition, &catalog, &mut answers, parts).await;
