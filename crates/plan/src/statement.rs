@@ -410,8 +410,16 @@ impl<'a> Planner<'a> {
                 ShowCreate::Database(name) => of_database(Some(*name)),
                 ShowCreate::User(_) => Plan::Home,
             },
+            // Rights to what is not on the first shard are known where it is.
+            ShowKind::Grants(_) | ShowKind::Databases if self.has_tables_elsewhere() => Plan::Show,
             _ => Plan::Home,
         }
+    }
+
+    fn has_tables_elsewhere(self) -> bool {
+        let is_elsewhere =
+            |table: &Arc<Table>| matches!(table.placement, Placement::Single(shard) if shard != ShardId(0));
+        self.catalog.databases.values().any(|database| database.tables.values().any(is_elsewhere))
     }
 
     // --- All else ---

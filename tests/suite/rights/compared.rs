@@ -23,12 +23,13 @@ use crate::weir::Weir;
 const PASSWORD: &str = "a secret";
 
 /// Tests and their steps.
-const FILES: [(&str, &str); 5] = [
+const FILES: [(&str, &str); 6] = [
     ("rights::roles", include_str!("roles.steps")),
     ("rights::errors", include_str!("errors.steps")),
     ("rights::changes", include_str!("changes.steps")),
     ("rights::columns", include_str!("columns.steps")),
     ("rights::views", include_str!("views.steps")),
+    ("rights::objects", include_str!("objects.steps")),
 ];
 
 /// Adds this module's tests.

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use weir_catalog::{Catalog, Object, Placement};
+use weir_catalog::{Catalog, Object, Placement, ShardId};
+use weir_plan::write::literal::quoted_name;
 use weir_shards::ask::{Reply, Row};
 use weir_sql::ast::UpkeepVerb;
 use weir_wire::Failure;
 
 use super::plan::Care;
-use crate::define::Records;
+use crate::define::{Records, shards};
 
 /// All rows, each first value once, in the order of their first values if several shards have some.
 pub fn names(replies: Vec<Reply>) -> Reply {
@@ -27,6 +28,53 @@ pub fn names(replies: Vec<Reply>) -> Reply {
         whole.rows.sort_by_key(first);
     }
     whole
+}
+
+/// The databases that the first shard tells of, and those of the catalog that others let the user into.
+pub fn databases(replies: Vec<(ShardId, Reply)>, catalog: &Catalog) -> Reply {
+    let is_there = |shard: ShardId, row: &Row| {
+        let known = first(row).and_then(|name| catalog.database(&name).map(|(_, database)| database));
+        known.is_some_and(|database| database.shards.contains(&shard))
+    };
+    let of_others = |(at, (shard, mut reply)): (usize, (ShardId, Reply))| {
+        reply.rows.retain(|row| at == 0 || is_there(shard, row));
+        reply
+    };
+    names(replies.into_iter().enumerate().map(of_others).collect())
+}
+
+/// SHOW GRANTS: what the first shard tells, but of tables and views that it has not what a shard tells that has them.
+pub fn grants(replies: Vec<(ShardId, Reply)>, catalog: &Catalog) -> Reply {
+    let Some(own) = replies.first().map(|(shard, _)| *shard) else { return Reply::default() };
+    let away = not_on(own, catalog);
+    let of = |row: &Row| {
+        let line = first(row)?;
+        away.iter().find(|(object, _)| line.windows(object.len()).any(|part| part == object)).map(|(_, shard)| *shard)
+    };
+    let mut replies = replies.into_iter();
+    let mut whole = replies.next().map(|(_, reply)| reply).unwrap_or_default();
+    whole.rows.retain(|row| of(row).is_none());
+    for (shard, reply) in replies {
+        whole.rows.extend(reply.rows.into_iter().filter(|row| of(row) == Some(shard)));
+    }
+    whole
+}
+
+/// The tables and views that a shard has not, as SHOW GRANTS names them, with a shard that has each.
+fn not_on(own: ShardId, catalog: &Catalog) -> Vec<(Vec<u8>, ShardId)> {
+    let mut away = Vec::new();
+    for (schema, database) in &catalog.databases {
+        for name in database.tables.keys().chain(database.views.keys()) {
+            let object = Object::within(schema.clone(), name.clone());
+            let shards = shards::of_object(catalog, &object);
+            if let Some(shard) = shards.first().filter(|_| !shards.contains(&own)) {
+                let named =
+                    [&b" ON "[..], &quoted_name(schema.as_bytes()), b".", &quoted_name(name.as_bytes()), b" TO "];
+                away.push((named.concat(), *shard));
+            }
+        }
+    }
+    away
 }
 
 fn first(row: &Row) -> Option<Vec<u8>> {

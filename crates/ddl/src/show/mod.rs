@@ -18,6 +18,7 @@ pub mod plan;
 mod tests;
 
 use futures_util::future::join_all;
+use weir_catalog::ShardId;
 use weir_exec::{MultiShardResult, ShardLease, Sink};
 use weir_shards::ask::{Reply, Row, ServerAnswer, ask};
 use weir_sql::ast::{StatementKind, UpkeepVerb};
@@ -100,14 +101,22 @@ async fn whole_reply<R: Records>(asked: &Asked<'_>, records: &R, parts: &mut [Sh
             create::complete(&mut reply, &catalog, &object, records).await?;
             Ok(reply)
         }
-        Telling::CreateDatabase(shard, name) => {
-            let mut reply = first(replies(asked.text, &[shard], parts).await?)?;
+        Telling::Databases(shards) => {
+            let replies = replies(asked.text, &shards, parts).await?;
+            Ok(merge::databases(shards.into_iter().zip(replies).collect(), &catalog))
+        }
+        Telling::Grants(shards) => {
+            let replies = replies(asked.text, &shards, parts).await?;
+            Ok(merge::grants(shards.into_iter().zip(replies).collect(), &catalog))
+        }
+        Telling::CreateDatabase(shards, name) => {
+            let mut reply = first(told(asked.text, &shards, parts).await?)?;
             create::complete_database(&mut reply, &catalog, &name);
             Ok(reply)
         }
-        Telling::Names(shards) => Ok(merge::names(replies(asked.text, &shards, parts).await?)),
+        Telling::Names(shards) => Ok(merge::names(told(asked.text, &shards, parts).await?)),
         Telling::Status(shards, database) => {
-            let mut reply = merge::status(replies(asked.text, &shards, parts).await?, &catalog, &database);
+            let mut reply = merge::status(told(asked.text, &shards, parts).await?, &catalog, &database);
             merge::auto_increments(&mut reply, &catalog, &database, records).await?;
             Ok(reply)
         }
@@ -141,12 +150,29 @@ fn nobody() -> Failure {
     Failure::weir(codes::ER_UNKNOWN_ERROR, "no shard was asked")
 }
 
+/// What the shards tell of a database of which each has some objects. A user whose rights are to single objects is let into the database on
+/// the shards of these alone, and for him the others have nothing.
+async fn told(text: &[u8], shards: &[ShardId], parts: &mut [ShardLease]) -> Result<Vec<Reply>, Failure> {
+    const NOT_LET_IN: [u16; 2] = [codes::ER_DBACCESS_DENIED_ERROR, codes::ER_NO_DB_ERROR];
+    let (mut told, mut outside) = (Vec::new(), None);
+    for answer in answers(text, shards, parts).await {
+        match answer {
+            ServerAnswer::Refused(failure) if NOT_LET_IN.contains(&failure.code) => outside = outside.or(Some(failure)),
+            answer => told.push(answer.ok()?),
+        }
+    }
+    match outside {
+        Some(failure) if told.is_empty() => Err(failure),
+        _ => Ok(told),
+    }
+}
+
 /// Asks these shards at once; their replies in their order.
-async fn replies(
-    text: &[u8],
-    shards: &[weir_catalog::ShardId],
-    parts: &mut [ShardLease],
-) -> Result<Vec<Reply>, Failure> {
+async fn replies(text: &[u8], shards: &[ShardId], parts: &mut [ShardLease]) -> Result<Vec<Reply>, Failure> {
+    answers(text, shards, parts).await.into_iter().map(ServerAnswer::ok).collect()
+}
+
+async fn answers(text: &[u8], shards: &[ShardId], parts: &mut [ShardLease]) -> Vec<ServerAnswer> {
     let mut asked: Vec<&mut ShardLease> = parts.iter_mut().filter(|part| shards.contains(&part.shard)).collect();
     asked.sort_by_key(|part| shards.iter().position(|shard| *shard == part.shard));
     let questions: Vec<_> = asked
@@ -155,7 +181,7 @@ async fn replies(
             Box::pin(ask(&mut part.lease, text))
         })
         .collect();
-    join_all(questions).await.into_iter().map(ServerAnswer::ok).collect()
+    join_all(questions).await
 }
 
 /// A reply as the client's packets, the end included.

@@ -19,8 +19,12 @@ pub enum Telling {
     One(ShardId),
     /// As this shard answers, with Weir's clause and the sequence.
     CreateTable(ShardId, Object),
-    /// As this shard answers, with the database's shards.
-    CreateDatabase(ShardId, String),
+    /// As the first of these shards answers that lets the user in, with the database's shards.
+    CreateDatabase(Vec<ShardId>, String),
+    /// SHOW DATABASES: what the first of these shards tells, and what others tell of databases that they have.
+    Databases(Vec<ShardId>),
+    /// SHOW GRANTS: what the first of these shards tells, and what others tell of what only they have.
+    Grants(Vec<ShardId>),
     /// All rows of these shards, each first value once.
     Names(Vec<ShardId>),
     /// SHOW TABLE STATUS of a database: each table once, with sums.
@@ -50,8 +54,12 @@ pub struct Care {
 /// As [`plan`].
 pub fn shards(asked: &Asked<'_>, catalog: &Catalog) -> Result<Vec<ShardId>, Failure> {
     let mut shards = match plan(asked, catalog)? {
-        Telling::One(shard) | Telling::CreateTable(shard, _) | Telling::CreateDatabase(shard, _) => vec![shard],
-        Telling::Names(shards) | Telling::Status(shards, _) => shards,
+        Telling::One(shard) | Telling::CreateTable(shard, _) => vec![shard],
+        Telling::Names(shards)
+        | Telling::Status(shards, _)
+        | Telling::CreateDatabase(shards, _)
+        | Telling::Databases(shards)
+        | Telling::Grants(shards) => shards,
         Telling::Upkeep(tables) => tables.into_iter().flat_map(|table| table.shards).collect(),
         Telling::Flush(tables) => tables.into_iter().flat_map(|(_, shards)| shards).collect(),
     };
@@ -123,11 +131,12 @@ fn show(asked: &Asked<'_>, catalog: &Catalog, show: &Show<'_>) -> Result<Telling
             }
             ShowCreate::Database(name) => {
                 let (shards, database) = all_of(Some(*name));
-                let shard = shards.first().copied().unwrap_or(ShardId(0));
-                Ok(Telling::CreateDatabase(shard, database))
+                Ok(Telling::CreateDatabase(shards, database))
             }
             ShowCreate::User(_) => Ok(Telling::One(ShardId(0))),
         },
+        ShowKind::Databases => Ok(Telling::Databases(catalog.all_shards().collect())),
+        ShowKind::Grants(_) => Ok(Telling::Grants(catalog.all_shards().collect())),
         _ => Ok(Telling::One(ShardId(0))),
     }
 }

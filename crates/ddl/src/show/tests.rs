@@ -74,7 +74,9 @@ fn one_shard_answers_where_all_say_the_same_and_all_where_they_differ() {
         ("SHOW CREATE TABLE nothing", Telling::One(ShardId(0))),
         ("SHOW TABLES", Telling::Names(both.clone())),
         ("SHOW TABLE STATUS LIKE 't'", Telling::Status(both.clone(), "shop".into())),
-        ("SHOW CREATE DATABASE shop", Telling::CreateDatabase(ShardId(0), "shop".into())),
+        ("SHOW CREATE DATABASE shop", Telling::CreateDatabase(both.clone(), "shop".into())),
+        ("SHOW DATABASES LIKE 's%'", Telling::Databases(both.clone())),
+        ("SHOW GRANTS", Telling::Grants(both.clone())),
     ] {
         assert_eq!(planned(text), Ok(expected), "{text}");
     }
@@ -167,4 +169,18 @@ fn text_becomes_binary_by_the_columns_kinds() {
     let row = rows(&[&["t", "18446744073709551615", "2026-01-31 12:30:05", "-1", "NULL"]]).rows.remove(0);
     let expected = [&[0, 0b100_0000][..], &[1, b't'], &[0xff; 8], &[7, 0xea, 0x07, 1, 31, 12, 30, 5], &[0xff; 4]];
     assert_eq!(binary::row(&row, &kinds), Ok(expected.concat()));
+}
+
+#[test]
+fn rights_to_an_object_are_those_where_it_is() {
+    let line = |object: &str| format!("GRANT SELECT ON {object} TO `u`@`%`");
+    let own = [line("*.*"), line("`shop`.`t`"), line("`shop`.`one`"), line("`other`.`one`")];
+    let of_second = [line("*.*"), line("`shop`.`t`"), line("`shop`.`one`").replace("SELECT", "SELECT, INSERT")];
+    let reply = |lines: &[String]| Reply {
+        rows: lines.iter().map(|line| vec![Some(line.clone().into_bytes())]).collect(),
+        ..Reply::default()
+    };
+    let whole = merge::grants(vec![(ShardId(0), reply(&own)), (ShardId(1), reply(&of_second))], &catalog());
+    let expected = [&own[0], &own[1], &own[3], &of_second[2]].map(Clone::clone);
+    assert_eq!(whole.rows, reply(&expected).rows);
 }

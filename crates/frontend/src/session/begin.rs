@@ -247,7 +247,7 @@ impl Session {
     }
 
     /// A connection to whichever server of the home shard is there to be asked: the writer, or while it is gone a reader.
-    async fn lend_at_login(&self, profile: &Profile, password: &Password) -> Result<Lease, Failure> {
+    pub(super) async fn lend_at_login(&self, profile: &Profile, password: &Password) -> Result<Lease, Failure> {
         let mut refusal = None;
         for backend in self.shared.home().entrances() {
             let request = Request { key: &self.key, password, profile, patient: false, may_lack_database: false };
@@ -259,45 +259,8 @@ impl Session {
         Err(refusal.unwrap_or_else(|| self.endpoint.home().writer().unreachable("there is no server")))
     }
 
-    /// Makes `database` the default; asks the server whether the user may, unless it has said so before.
-    async fn enter_database(&mut self, database: &[u8]) -> Result<(), Failure> {
-        let profile = self.shared.beginnings.in_database(&self.state.profile, database);
-        let known = [self.user.as_bytes(), b"\0", database].concat();
-        let writer = self.shared.home().writer();
-        let rights = &self.shared.home().at(writer).pool.server.rights;
-        let now = (writer, rights.now());
-        let entered = self.shared.known_databases.borrow().get(&known).copied();
-        let is_known = entered.is_some_and(|(at, since)| at == writer && rights.holds(self.user.as_bytes(), since));
-        if !is_known {
-            let elsewhere = self.shard_to_enter(database);
-            let mut lease = match elsewhere {
-                Some(shard) => self.lend_of_shard(shard, &profile).await?,
-                None => self.lend_at_login(&profile, &self.password.clone()).await?,
-            };
-            lease.queue_state(&profile, true)?;
-            lease.flush().await?;
-            lease.confirm_state().await?;
-            if lease.profile().database.as_deref() != Some(database)
-                && let Some(refusal) = Self::without_database(&profile)
-            {
-                return Err(refusal);
-            }
-            let mut all = self.shared.known_databases.borrow_mut();
-            let kept = elsewhere.is_none();
-            if kept && (all.len() < MOST_KNOWN_DATABASES || all.contains_key(&known)) {
-                all.insert(known, now);
-            }
-        }
-        self.state.profile = profile;
-        self.handle.info().database = Some(String::from_utf8_lossy(database).into_owned());
-        Ok(())
-    }
-
     /// Whether the client negotiated this.
     pub(super) fn client_has(&self, capability: Capabilities) -> bool {
         self.client.capabilities.contains(capability)
     }
 }
-
-/// Users and databases that are remembered; beyond, each login asks the server.
-const MOST_KNOWN_DATABASES: usize = 10_000;

@@ -19,11 +19,14 @@ impl Session {
     /// COM_INIT_DB.
     pub(super) async fn init_db(&mut self, payload: &[u8]) -> Result<(), SessionEnd> {
         let class = Class { effects: Effects::CHANGES_DATABASE, ..Class::default() };
-        if let Some(shard) = self.shard_to_enter(&payload[1..]) {
-            self.set_shard(shard);
-            if let Err(stopped) = self.route(&class, None).await {
-                return self.stopped(stopped);
-            }
+        let own = self.target.shard;
+        if let Err(stopped) = Box::pin(self.aim_at_entrance(&payload[1..])).await {
+            return self.stopped(stopped);
+        }
+        if self.target.shard != own
+            && let Err(stopped) = self.route(&class, None).await
+        {
+            return self.stopped(stopped);
         }
         if let Some(outcome) = self.run_command(&class, payload, ReplyKind::Results, None).await? {
             self.learn_database(&class, &outcome).await.map_err(SessionEnd::Told)?;

@@ -11,7 +11,6 @@
 use std::rc::Rc;
 
 use weir_backend::Lease;
-use weir_backend::pool::Request;
 use weir_backend::profile::{Profile, SharedProfile};
 use weir_catalog::ShardId;
 use weir_sql::ast::{self, StatementKind};
@@ -21,7 +20,8 @@ use weir_wire::error::codes;
 
 use super::Session;
 use super::statement::Statement;
-use crate::backends::{ServerId, shard_id};
+use super::stopped::Stopped;
+use crate::backends::shard_id;
 
 /// Shards that lacked the session's default database when they were asked last.
 #[derive(Debug, Default)]
@@ -43,7 +43,7 @@ impl Session {
     }
 
     /// What `about` says of the shards of a sharded database.
-    fn shards_of<T>(&self, database: &[u8], about: impl FnOnce(&[ShardId]) -> T) -> Option<T> {
+    pub(super) fn shards_of<T>(&self, database: &[u8], about: impl FnOnce(&[ShardId]) -> T) -> Option<T> {
         let catalog = self.sharding()?.catalog();
         let (_, known) = catalog.database(database)?;
         Some(about(&known.shards))
@@ -72,6 +72,13 @@ impl Session {
             self.lacking.shards.push(shard);
         }
         news
+    }
+
+    /// The session enters a database into which these shards have not let it.
+    pub(super) fn note_outside(&mut self, database: &[u8], shards: Vec<usize>) {
+        if !shards.is_empty() {
+            self.lacking = Lacking { database: Some(database.into()), shards, ..Lacking::default() };
+        }
     }
 
     /// The session's profile as far as its connection can have it.
@@ -116,14 +123,6 @@ impl Session {
         profile.denied_database().or_else(|| profile.database.as_deref().map(unknown))
     }
 
-    /// A connection to a shard's writer at the login to a database that the home shard does not have.
-    pub(super) async fn lend_of_shard(&self, shard: usize, profile: &Profile) -> Result<Lease, Failure> {
-        let place = ServerId { shard, index: self.shared.shards[shard].writer() };
-        let (key, password) = (&self.key, &self.password);
-        let request = Request { key, password, profile, patient: false, may_lack_database: false };
-        self.shared.at(place).pool.lend(request).await
-    }
-
     /// A statement that is prepared and names no tables may be about the default database.
     pub(super) fn aim_at_default_database(&mut self, bound: bool) {
         let Some(database) = self.state.profile.database.clone() else { return };
@@ -132,17 +131,31 @@ impl Session {
         }
     }
 
-    /// USE of a sharded database that the shard at hand does not have runs on one that has it.
-    pub(super) fn aim_at_database(&mut self, statement: &Statement<'_>) {
-        if !statement.class.effects.contains(Effects::CHANGES_DATABASE) {
+    /// A statement for no shard runs where the session is in its default database, if its own shard has not let it in.
+    pub(super) fn aim_inside(&mut self, class: &Class) {
+        let stays = class.effects.intersects(Effects::CHANGES_DATABASE | Effects::USES_WARNINGS);
+        if self.lacking.shards.is_empty() || stays || self.chosen_shard.is_some() || self.state.is_bound() {
             return;
         }
-        let Ok(Parsed { statements: [ast::Statement { kind: StatementKind::Use(name), .. }], .. }) = statement.parsed()
-        else {
+        let Some(database) = self.state.profile.database.clone() else { return };
+        let is_outside =
+            |shard: usize| self.lacking.database.as_deref() == Some(&*database) && self.lacking.shards.contains(&shard);
+        if !is_outside(self.target.shard) {
             return;
-        };
-        if let Some(shard) = self.shard_to_enter(name.name) {
+        }
+        let first =
+            |shards: &[ShardId]| shards.iter().map(|shard| usize::from(shard.0)).find(|shard| !is_outside(*shard));
+        if let Some(shard) = self.shards_of(&database, first).flatten() {
             self.set_shard(shard);
         }
+    }
+
+    /// USE of a sharded database that the shard at hand does not have runs on one that has it.
+    pub(super) async fn aim_at_database(&mut self, statement: &Statement<'_>) -> Result<(), Stopped> {
+        let Ok(Parsed { statements: [ast::Statement { kind: StatementKind::Use(name), .. }], .. }) = statement.parsed()
+        else {
+            return Ok(());
+        };
+        self.aim_at_entrance(name.name).await
     }
 }

@@ -17,6 +17,7 @@ mod connection;
 mod database;
 mod deadline;
 mod diagnostics;
+mod entrance;
 mod follow;
 mod kill_on_server;
 mod kill_statement;

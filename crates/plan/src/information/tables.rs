@@ -38,7 +38,7 @@ const fn of_database(name: &'static str, schema: &'static str) -> InformationRow
 }
 
 /// Sources: the manuals' chapters on INFORMATION_SCHEMA of MySQL 9 and MariaDB 10.11.
-const KINDS: [InformationRows; 24] = [
+const KINDS: [InformationRows; 28] = [
     of_database("schemata", "SCHEMA_NAME"),
     of_database("schemata_extensions", "SCHEMA_NAME"),
     of_database("routines", "ROUTINE_SCHEMA"),
@@ -63,6 +63,10 @@ const KINDS: [InformationRows; 24] = [
     of_table("st_geometry_columns", "TABLE_SCHEMA", "TABLE_NAME"),
     of_table("geometry_columns", "F_TABLE_SCHEMA", "F_TABLE_NAME"),
     of_table("periods", "TABLE_SCHEMA", "TABLE_NAME"),
+    of_table("table_privileges", "TABLE_SCHEMA", "TABLE_NAME"),
+    of_table("column_privileges", "TABLE_SCHEMA", "TABLE_NAME"),
+    of_table("role_table_grants", "TABLE_SCHEMA", "TABLE_NAME"),
+    of_table("role_column_grants", "TABLE_SCHEMA", "TABLE_NAME"),
 ];
 
 /// Whether a table tells how a server keeps its tables: that can't be put together.

@@ -36,7 +36,10 @@ impl Session {
             Some(shard) => self.set_shard(shard),
             None => {
                 self.aim_at_anchor(statement.class);
-                self.aim_at_database(statement);
+                self.aim_inside(statement.class);
+                if statement.class.effects.contains(Effects::CHANGES_DATABASE) {
+                    Box::pin(self.aim_at_database(statement)).await?;
+                }
             }
         }
         self.stays_bound_once(statement.class, statement.opens_cursor())?;
