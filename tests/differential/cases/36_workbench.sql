@@ -375,3 +375,23 @@ SELECT k FROM a WHERE k IN (SELECT k INTO @x FROM b);
 UPDATE a JOIN b ON a.k = b.k SET a.s = CAST(b.s AS DATE);
 SELECT CAST(b.s AS DATE) FROM a JOIN b ON a.k = b.k;
 SHOW WARNINGS;
+
+## a view of a view that has another name there
+CREATE TABLE t (id INT PRIMARY KEY, k INT) /*weir: shard by hash(id) */;
+CREATE TABLE u (id INT PRIMARY KEY, k INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 3), (2, 4), (3, 1), (4, NULL);
+INSERT INTO u VALUES (1, 10), (2, 20), (3, 30);
+CREATE VIEW v AS SELECT t.id, u.k FROM t JOIN u ON u.id = t.k;
+CREATE VIEW v_of_one AS SELECT x.k FROM v x;
+CREATE VIEW v_of_two AS SELECT DISTINCT t.id, x.k FROM t LEFT JOIN v x ON x.id = t.k AND x.k < 30;
+CREATE VIEW v_of_three AS SELECT y.id, x.k FROM v_of_two y JOIN v x ON x.id = y.id;
+-- other types
+SELECT * FROM v_of_one ORDER BY k;
+SELECT * FROM v_of_two ORDER BY id;
+-- other types
+SELECT * FROM v_of_three ORDER BY id;
+-- other types
+SELECT d.x.k, x.id FROM d.v AS x ORDER BY d.x.k;
+-- other types
+SELECT d.x.* FROM d.v AS x JOIN t ON t.k = x.k - 9 ORDER BY x.id;
+SELECT x.id, (SELECT d.y.k FROM v y WHERE d.y.id = d.x.id) FROM t x ORDER BY d.x.id;

@@ -139,7 +139,7 @@ impl<'p, 'a> Rewriter<'p, 'a> {
                 Found::Odd(what) => return Err(Refusal::NeedsWorkbench(what.to_owned())),
             }
         }
-        self.view_names(node, &mut edits);
+        self.view_names(place, node, &mut edits);
         names(place, node, &mut edits);
         edits.sort_by_key(|(range, _)| (range.start, range.end));
         let (mut pieces, mut done) = (Pieces::default(), range.start);
@@ -235,12 +235,23 @@ impl<'p, 'a> Rewriter<'p, 'a> {
         Ok((view, pieces?))
     }
 
-    /// A view that is spelt out is a derived table, which is in no database: its columns are not called by one.
-    fn view_names(&self, node: Node<'a>, edits: &mut Edits) {
+    /// A view that is spelt out is a derived table, which is in no database: its columns are not called by one. Servers' own texts of views
+    /// have the database before an alias, too.
+    fn view_names(&self, place: &Place<'a>, node: Node<'a>, edits: &mut Edits) {
         let catalog = self.planner.catalog;
-        let is_view = |database: &[u8], view: &[u8]| {
+        let is_known_view = |database: &[u8], view: &[u8]| {
             catalog.table(database, view).is_none() && catalog.view(database, view).is_some()
         };
+        let is_aliased_view = |database: &[u8], called: &[u8]| {
+            place.names.sources.iter().any(|source| match (&source.kind, source.alias) {
+                (SourceKind::Table(table), Some(alias)) => {
+                    alias.name.eq_ignore_ascii_case(called)
+                        && table.database.is_some_and(|own| own == database && is_known_view(own, table.name))
+                }
+                _ => false,
+            })
+        };
+        let is_view = |database: &[u8], name: &[u8]| is_known_view(database, name) || is_aliased_view(database, name);
         let mut found: Vec<Range<usize>> = Vec::new();
         walk(node, &mut |node: Node<'a>| {
             let mut look = |database: Option<Ident<'a>>, table: Ident<'a>| {

@@ -20,13 +20,13 @@ pub(super) fn form(column: &Column) -> Option<Form> {
     }
 }
 
-/// The expression that reads a column in a form.
+/// The expression that reads a column in a form. `of`: what qualifies it, quoted.
 pub(super) fn put_read(out: &mut Vec<u8>, of: Option<&[u8]>, column: &Column, form: &Form) {
     if matches!(form, Form::Hex(_)) {
         out.extend_from_slice(b"HEX(");
     }
     if let Some(table) = of {
-        put_name(out, table);
+        out.extend_from_slice(table);
         out.push(b'.');
     }
     put_name(out, column.name.as_bytes());

@@ -10,7 +10,7 @@ use std::ops::Range;
 use weir_catalog::ShardId;
 use weir_sql::ast::{Assignment, Expr, ExprKind, Limit, OrderItem, Span, StatementKind, TableRef, TableRefKind, With};
 use weir_sql::facts::Facts;
-use weir_sql::resolve::{ColumnUse, Roles, SourceKind};
+use weir_sql::resolve::{ColumnUse, Roles, Source, SourceKind};
 
 use super::Input;
 use super::change::assigned_source;
@@ -128,6 +128,7 @@ fn by_key(
     let varies = varies && target.is_global();
     let found = with_facts(input, |facts| values(&mut clauses, target, (source, varies), facts));
     let (called, by_row) = found.map_err(unfit)?;
+    let prefix = with_facts(input, |facts| column_prefix(target, &called, facts));
     let table = target.table;
     let shard_key = target.key().map_or(&[][..], |key| &key.columns);
     if table.primary_key.is_empty() || !shard_key.iter().all(|column| table.primary_key.contains(column)) {
@@ -142,7 +143,7 @@ fn by_key(
     let place = selected.len();
     for (column, form) in columns().zip(&forms) {
         let mut read = Vec::new();
-        put_read(&mut read, Some(&called), column, form);
+        put_read(&mut read, Some(&prefix), column, form);
         selected.push(read);
     }
     let values = clauses.assignments.iter().filter(|one| by_row && !is_default(one));
@@ -219,6 +220,22 @@ fn values(
     }
     let known = &facts.names.sources[source];
     Ok((known.alias.map_or(target.name.as_bytes(), |alias| alias.name).to_vec(), by_row))
+}
+
+/// What a column of the target is qualified with: what it goes by, and its database where tables of several databases go by one name.
+fn column_prefix(target: &Target<'_>, called: &[u8], facts: &Facts<'_>) -> Vec<u8> {
+    let goes_by_it = |source: &&Source<'_>| match (source.alias, &source.kind) {
+        (Some(alias), _) => alias.name.eq_ignore_ascii_case(called),
+        (None, SourceKind::Table(table)) => table.name.eq_ignore_ascii_case(called),
+        _ => false,
+    };
+    let mut prefix = Vec::new();
+    if facts.names.sources.iter().filter(goes_by_it).count() > 1 && target.name.as_bytes() == called {
+        put_name(&mut prefix, target.database_name.as_bytes());
+        prefix.push(b'.');
+    }
+    put_name(&mut prefix, called);
+    prefix
 }
 
 /// The one of the statement's tables that the target is.

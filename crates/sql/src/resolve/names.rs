@@ -244,15 +244,42 @@ impl<'a> Resolver<'a> {
         if delete.targets.is_empty() {
             sources.iter().take(1).for_each(|source| self.give_roles(*source, Roles::WRITTEN));
         }
+        let mut deleted = Vec::new();
         for target in delete.targets {
-            let found: Vec<usize> =
-                sources.iter().copied().filter(|source| self.names_source(*source, target)).collect();
-            if found.is_empty() {
-                self.base_table(target, None, Roles::WRITTEN);
+            let mut found = sources.iter().copied().filter(|source| self.deletes_from(*source, target));
+            match (found.next(), found.next()) {
+                (Some(source), None) if !deleted.contains(&source) => deleted.push(source),
+                // A server takes no name that two tables have, and no table twice.
+                _ => drop(self.base_table(target, None, Roles::WRITTEN)),
             }
-            found.into_iter().for_each(|source| self.give_roles(source, Roles::WRITTEN));
         }
+        deleted.into_iter().for_each(|source| self.give_roles(source, Roles::WRITTEN));
         sources
+    }
+
+    /// Whether a name in the list of what DELETE deletes from is a table's. A name with a database is not that of an alias, and one without is of
+    /// the default database, which there has to be.
+    fn deletes_from(&self, source: usize, name: &ObjectName<'a>) -> bool {
+        let source = &self.resolved.sources[source];
+        let database = name.database.map(|database| database.name);
+        if database.or(self.context.database).is_none_or(<[u8]>::is_empty) {
+            return false;
+        }
+        match source.alias {
+            Some(alias) => database.is_none() && self.context.same(alias.name, name.name.name),
+            None => goes_by(source, self.own_database(source, database), name.name.name, &self.context),
+        }
+    }
+
+    /// The database that a name in the list of DELETE is of: only tables have one.
+    fn own_database<'d>(&self, source: &Source<'_>, database: Option<&'d [u8]>) -> Option<&'d [u8]>
+    where
+        'a: 'd,
+    {
+        match source.kind {
+            SourceKind::Table(_) => database.or(self.context.database),
+            _ => database,
+        }
     }
 
     // --- Columns ---
