@@ -28,7 +28,8 @@ pub(crate) fn meeting(analysis: &Analysis<'_>, planner: &Planner<'_>) -> Result<
     let values = Values::of(analysis);
     let places = planner.places();
     let mut named = false;
-    // Shards that have rows which matter, each with a table of it; and those that have all of the GLOBAL tables.
+    // Shards that have rows which matter, each with a table of it; and those that have all of the GLOBAL tables,
+    // and of those without such rows.
     let mut needed = Shards::none();
     let mut able: Option<Shards> = None;
     let mut reasons: Vec<String> = Vec::new();
@@ -47,17 +48,20 @@ pub(crate) fn meeting(analysis: &Analysis<'_>, planner: &Planner<'_>) -> Result<
                 named = true;
                 let everywhere = base.table.placement == Placement::Global;
                 let shards = values.shards(place, &places)?;
-                // No row of a copy may matter; it is still read where there is one.
-                let shards = if everywhere && shards.list().is_empty() { copies(base) } else { shards };
+                // No row of it may matter; it is still read, where it is.
+                if shards.list().is_empty() {
+                    if !everywhere {
+                        reasons.push(where_rows_are(planner, base.name, &shards));
+                    }
+                    keep(&mut able, copies(base));
+                    continue;
+                }
                 (shards, everywhere, base.name.to_owned())
             }
             _ => continue,
         };
         if everywhere {
-            match &mut able {
-                None => able = Some(shards),
-                Some(able) => able.keep(&shards),
-            }
+            keep(&mut able, shards);
             continue;
         }
         if !name.is_empty() {
@@ -70,14 +74,10 @@ pub(crate) fn meeting(analysis: &Analysis<'_>, planner: &Planner<'_>) -> Result<
     }
     reasons.dedup();
     let at = match needed.list() {
-        [] => match &able {
-            Some(able) if able.list().is_empty() => None,
-            Some(able) => {
-                let home = planner.home();
-                Some(if able.has(home) { home } else { able.list()[0] })
-            }
-            None => any_shard(analysis, planner),
-        },
+        [] => able.as_ref().and_then(|able| {
+            let home = planner.home();
+            if able.has(home) { Some(home) } else { able.list().first().copied() }
+        }),
         [shard] => Some(*shard).filter(|shard| able.as_ref().is_none_or(|able| able.has(*shard))),
         _ => None,
     };
@@ -104,6 +104,14 @@ pub(crate) fn any_shard(analysis: &Analysis<'_>, planner: &Planner<'_>) -> Optio
     }
     let (common, home) = (common?, planner.home());
     if common.has(home) { Some(home) } else { common.list().first().copied() }
+}
+
+/// Leaves only these of the shards that are able to run a statement.
+fn keep(able: &mut Option<Shards>, shards: Shards) {
+    match able {
+        None => *able = Some(shards),
+        Some(able) => able.keep(&shards),
+    }
 }
 
 /// The shards that have a table, whatever rows they have of it.
