@@ -38,3 +38,26 @@ UPDATE a JOIN b ON a.k = b.k SET b.v = 0 WHERE a.v = NULL;
 INSERT INTO a SELECT b.k + 10, b.v FROM b WHERE b.v = NULL;
 SELECT * FROM a ORDER BY k;
 SELECT * FROM b ORDER BY k;
+
+## NULL for a column that can't be NULL, in rows of several shards
+CREATE TABLE a (k INT PRIMARY KEY, v INT) /*weir: shard by hash(k) */;
+CREATE TABLE c (k INT PRIMARY KEY, n INT NOT NULL, s VARCHAR(5)) /*weir: shard by hash(k) */;
+CREATE TABLE i (k INT PRIMARY KEY AUTO_INCREMENT, n INT NOT NULL) /*weir: shard by hash(k) */;
+INSERT INTO a VALUES (1, 1), (2, 1), (3, 1), (4, 1), (5, 1), (6, 1), (7, 1), (8, 1);
+INSERT INTO c VALUES (1, NULL, 'a'), (2, 1, 'b');
+SET sql_mode = '';
+INSERT INTO c VALUES (1, NULL, 'a'), (2, 1, 'b');
+INSERT INTO c VALUES (3, NULL, 'a'), (4, 1, 'b');
+INSERT INTO c (k, n) VALUE (5, NULL), (6, 1);
+INSERT INTO c (k, n, s) VALUES (7, NULLIF(1, 1), CONCAT('a', 'b')), (8, 1, 'b');
+REPLACE INTO c VALUES (1, NULL, 'c'), (2, 2, 'c');
+INSERT INTO c VALUES (3, NULL, 'd'), (4, 2, 'd') ON DUPLICATE KEY UPDATE n = VALUES(n) + 5, s = 'e';
+INSERT INTO c VALUES (11, NULL, 'd');
+-- params: 12, NULL, 13, 1
+INSERT INTO c (k, n) VALUES (?, ?), (?, ?);
+INSERT INTO i (n) VALUES (NULL), (1);
+INSERT INTO i (n) VALUES (NULL), (1);
+INSERT INTO i (n) VALUES (NULL), (1);
+INSERT INTO c (k, n) SELECT k + 20, IF(k = 4, NULL, k) FROM a;
+SELECT * FROM c ORDER BY k;
+SELECT n, COUNT(*) FROM i GROUP BY n ORDER BY n;

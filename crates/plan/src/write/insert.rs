@@ -9,6 +9,7 @@ use weir_sql::facts::Varies;
 use super::Input;
 use super::edits::Edits;
 use super::literal::literal;
+use super::lone;
 use super::moving::place_of_assigned;
 use super::names::{Target, with_facts};
 use super::nulls::{place_of_default, place_of_null};
@@ -142,9 +143,12 @@ impl<'a> Changed<'_, 'a> {
         let alike = self.varying.alike(&[self.target], true)?;
         let edits = self.edits();
         let texts = match one_by_one {
-            true => (0..rows.len()).map(|row| (shards[row], self.subset(rows, |at| at == row, &edits))).collect(),
+            true => {
+                (0..rows.len()).map(|row| (shards[row], self.subset(insert, rows, |at| at == row, &edits))).collect()
+            }
             false => {
-                involved.iter().map(|shard| (*shard, self.subset(rows, |row| shards[row] == *shard, &edits))).collect()
+                let subset = |shard: ShardId| self.subset(insert, rows, |row| shards[row] == shard, &edits);
+                involved.iter().map(|shard| (*shard, subset(*shard))).collect()
             }
         };
         let duplicates = match (insert.ignore, insert.replace || !insert.on_duplicate.is_empty()) {
@@ -199,11 +203,16 @@ impl<'a> Changed<'_, 'a> {
     }
 
     /// The text with some of the rows only.
-    fn subset(&self, rows: &Rows<'a>, has: impl Fn(usize) -> bool, edits: &Edits) -> Vec<u8> {
+    fn subset(&self, insert: &Insert<'a>, rows: &Rows<'a>, has: impl Fn(usize) -> bool, edits: &Edits) -> Vec<u8> {
         let text = self.input.text;
         let span = |row| rows.span(row).unwrap_or_default();
         let (first, last) = (span(0), span(rows.len() - 1));
         let mut out = edits.cut(text, 0..first.start);
+        if let Some(lone) = self.lone(insert, rows, &has, (&out, edits)) {
+            out = lone;
+            edits.put(&mut out, text, last.end..text.len());
+            return out;
+        }
         let mut between = &b""[..];
         for row in (0..rows.len()).filter(|row| has(*row)) {
             out.extend_from_slice(between);
@@ -212,6 +221,24 @@ impl<'a> Changed<'_, 'a> {
         }
         edits.put(&mut out, text, last.end..text.len());
         out
+    }
+
+    /// The text up to the end of the only one of these rows, if it is sent as that of a query. `head`: the text before the rows.
+    fn lone(
+        &self,
+        insert: &Insert<'a>,
+        rows: &Rows<'a>,
+        has: impl Fn(usize) -> bool,
+        (head, edits): (&[u8], &Edits),
+    ) -> Option<Vec<u8>> {
+        let mut own = (0..rows.len()).filter(|row| has(*row));
+        let (Some(row), None) = (own.next(), own.next()) else { return None };
+        if !lone::is_query(self.input, &self.target, insert, rows, row) {
+            return None;
+        }
+        let mut text = Vec::new();
+        edits.put(&mut text, self.input.text, rows.span(row)?);
+        lone::as_query(head, &text)
     }
 }
 

@@ -20,6 +20,7 @@ mod insert;
 pub mod literal;
 mod load;
 mod locking;
+mod lone;
 mod moving;
 mod names;
 mod nulls;
