@@ -61,3 +61,22 @@ INSERT INTO i (n) VALUES (NULL), (1);
 INSERT INTO c (k, n) SELECT k + 20, IF(k = 4, NULL, k) FROM a;
 SELECT * FROM c ORDER BY k;
 SELECT n, COUNT(*) FROM i GROUP BY n ORDER BY n;
+
+## numbers in hexadecimal and bits through INSERT … SELECT
+CREATE TABLE a (k INT PRIMARY KEY, v INT) /*weir: shard by hash(k) */;
+CREATE TABLE n (k INT, i INT, d DECIMAL(10, 2), f DOUBLE, s VARCHAR(10), b BIT(8), PRIMARY KEY (k)) /*weir: single on shard '{s2}' */;
+INSERT INTO a VALUES (1, 1), (2, 2), (3, 3), (4, 4);
+INSERT INTO n (k, i, d, f, s, b) SELECT v, 0x05, 0x06, 0x07, 0x41, 0x08 FROM a;
+INSERT INTO n (k, i, d, f, s, b) SELECT v + 10, b'101', b'110', b'111', b'1000001', b'1000' FROM a ORDER BY k LIMIT 3;
+INSERT INTO n (k, i) SELECT v + 20, 0xFFFFFFFF FROM a;
+INSERT INTO n (k, i) SELECT DISTINCT v + 30, 5 FROM a;
+CREATE TABLE b (k INT PRIMARY KEY, b BIT(8), c BIT(1)) /*weir: shard by hash(k) */;
+CREATE TABLE m (k INT PRIMARY KEY, t TINYINT, f FLOAT) /*weir: shard by hash(k) */;
+INSERT INTO b VALUES (41, b'101', b'1'), (42, 48, b'0'), (43, 255, NULL), (44, 0, 1);
+INSERT INTO n (k, i, d, f, b) SELECT k, b, b.c, b, b FROM b ORDER BY k;
+INSERT INTO n (k, i) SELECT k + 10, b FROM b;
+INSERT INTO n (k, b, i) SELECT * FROM (SELECT k + 20, b, k FROM b) AS q;
+INSERT INTO m (k, f, t) SELECT * FROM b;
+INSERT INTO m (k, t) SELECT k + 10, c FROM b WHERE b > 4;
+SELECT k, i, d, f, s, HEX(b) FROM n ORDER BY k;
+SELECT * FROM m ORDER BY k;

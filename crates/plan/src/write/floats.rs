@@ -1,10 +1,11 @@
-//! FLOAT columns of an INSERT … SELECT whose rows are read first.
+//! FLOAT and BIT columns, and numbers in hexadecimal or bits, of an INSERT … SELECT whose rows are read first.
 //!
 //! What must always hold: the target stores the value that one server would store. A FLOAT is shown with six digits, the DOUBLE of the same
 //! value with all; a FLOAT, a DOUBLE or an integer stores the same of both. A text does not: such columns are left, and their values refused.
+//! BIT and `0x05` are numbers to a column of numbers, and bytes when a row shows them.
 
 use weir_catalog::Column;
-use weir_sql::ast::{Expr, ExprKind, Insert, Query, QueryBody, SelectItemKind, TableRefKind};
+use weir_sql::ast::{Expr, ExprKind, Insert, Literal, Query, QueryBody, SelectItemKind, TableRefKind};
 use weir_sql::facts::Facts;
 use weir_sql::resolve::SourceKind;
 
@@ -13,7 +14,10 @@ use super::edits::Edits;
 use super::literal::quoted_name;
 use super::names::Target;
 
-/// Has FLOAT columns that the query selects as they are given as DOUBLE.
+/// Types of numbers.
+const NUMBERS: [&str; 9] = ["tinyint", "smallint", "mediumint", "int", "bigint", "decimal", "float", "double", "year"];
+
+/// Has FLOAT columns that the query selects as they are given as DOUBLE, and bits that become numbers as numbers.
 pub(super) fn widen(
     input: &Input<'_>,
     insert: &Insert<'_>,
@@ -32,10 +36,14 @@ pub(super) fn widen(
     for item in select.items {
         match &item.kind {
             SelectItemKind::Expr(expr, _) => {
-                if column_of(input, facts, expr).is_some_and(|column| is_widened(column, places.get(place).copied())) {
+                let stored_in = places.get(place).copied();
+                let kind = match column_of(input, facts, expr) {
+                    Some(column) => widened(column, stored_in),
+                    None => (select.group_by.is_empty() && is_number(input, expr, stored_in)).then_some("UNSIGNED"),
+                };
+                if let Some(kind) = kind {
                     let range = expr.span.range();
-                    let text = edits.cut(input.text, range.clone());
-                    edits.replace(range, [b"CAST(", &text[..], b" AS DOUBLE)"].concat());
+                    edits.replace(range.clone(), cast(&edits.cut(input.text, range), kind));
                     edits.sort();
                 }
                 place += 1;
@@ -47,13 +55,13 @@ pub(super) fn widen(
                 let source = facts.names.sources.iter().find(|source| source.span == named.name.span);
                 let Some(from) = source.and_then(|source| table_of(input, &source.kind)) else { return };
                 let columns: Vec<&Column> = from.table.columns.iter().filter(|column| !column.invisible).collect();
-                let widened: Vec<bool> = columns
+                let kinds: Vec<_> = columns
                     .iter()
                     .enumerate()
-                    .map(|(place, column)| is_widened(column, places.get(place).copied()))
+                    .map(|(place, column)| widened(column, places.get(place).copied()))
                     .collect();
-                if widened.contains(&true) {
-                    let all = columns.iter().zip(widened).map(|(column, widened)| written(column, widened));
+                if kinds.iter().any(Option::is_some) {
+                    let all = columns.iter().zip(kinds).map(|(column, kind)| written(column, kind));
                     edits.replace(item.span.range(), all.collect::<Vec<_>>().join(&b", "[..]));
                     edits.sort();
                 }
@@ -63,9 +71,16 @@ pub(super) fn widen(
     }
 }
 
-fn written(column: &Column, widened: bool) -> Vec<u8> {
+fn cast(text: &[u8], kind: &str) -> Vec<u8> {
+    [b"CAST(", text, b" AS ", kind.as_bytes(), b")"].concat()
+}
+
+fn written(column: &Column, kind: Option<&str>) -> Vec<u8> {
     let name = quoted_name(column.name.as_bytes());
-    if widened { [b"CAST(", &name[..], b" AS DOUBLE)"].concat() } else { name }
+    match kind {
+        Some(kind) => cast(&name, kind),
+        None => name,
+    }
 }
 
 /// The target's columns, in the order in which the query gives their values.
@@ -95,9 +110,26 @@ fn column_of<'a>(input: &Input<'a>, facts: &Facts<'_>, expr: &Expr<'_>) -> Optio
     known.table.columns.get(place)
 }
 
-fn is_widened(column: &Column, stored_in: Option<&Column>) -> bool {
-    let same = |stored: &Column| {
-        matches!(&*stored.kind.base, "float" | "double" | "tinyint" | "smallint" | "mediumint" | "int" | "bigint")
+/// As what a column is given to be stored in another, if not as itself.
+fn widened(column: &Column, stored_in: Option<&Column>) -> Option<&'static str> {
+    let stored_in = &*stored_in?.kind.base;
+    match &*column.kind.base {
+        "float" => (NUMBERS.contains(&stored_in) && !["decimal", "year"].contains(&stored_in)).then_some("DOUBLE"),
+        "bit" => NUMBERS.contains(&stored_in).then_some("UNSIGNED"),
+        _ => None,
+    }
+}
+
+/// Whether a literal of bits becomes a number in a column. To MariaDB `x'05'` is a text, and `0x05` a number.
+fn is_number(input: &Input<'_>, expr: &Expr<'_>, stored_in: Option<&Column>) -> bool {
+    /// The digits of eight bytes: servers store the greatest number for what is longer.
+    const MOST: [usize; 2] = ["0x0123456789abcdef".len(), "x'0123456789abcdef'".len()];
+    let text = input.text.get(expr.span.range()).unwrap_or_default();
+    let bits = match expr.kind {
+        ExprKind::Literal(Literal::Hex) if text.contains(&b'\'') => !input.session.mariadb && text.len() <= MOST[1],
+        ExprKind::Literal(Literal::Hex) => text.len() <= MOST[0],
+        ExprKind::Literal(Literal::Bit) => text.len() <= "b''".len() + 64,
+        _ => false,
     };
-    &*column.kind.base == "float" && stored_in.is_some_and(same)
+    bits && stored_in.is_some_and(|column| NUMBERS.contains(&&*column.kind.base))
 }
