@@ -80,3 +80,21 @@ INSERT INTO m (k, f, t) SELECT * FROM b;
 INSERT INTO m (k, t) SELECT k + 10, c FROM b WHERE b > 4;
 SELECT k, i, d, f, s, HEX(b) FROM n ORDER BY k;
 SELECT * FROM m ORDER BY k;
+
+## expressions over the least and greatest texts, and over deviations, of groups
+CREATE TABLE a (k INT PRIMARY KEY, v INT, s VARCHAR(10), d DECIMAL(8, 2), f DOUBLE) /*weir: shard by hash(k) */;
+INSERT INTO a VALUES (1, 1, 'a', 1.5, 1), (2, 1, 'b', 2.5, 2), (3, 2, NULL, 3, 4), (4, 2, 'd', 4, 8), (5, 2, 'e', NULL, 16);
+-- gathered
+SELECT v, CONCAT(MAX(UPPER(s)), '-') FROM a GROUP BY v ORDER BY v;
+-- gathered
+SELECT v, MAX(COALESCE(s, 'x')) FROM a GROUP BY v HAVING MAX(COALESCE(s, 'x')) > 'c' ORDER BY v;
+-- gathered
+SELECT CONCAT(MIN(CASE WHEN v = 1 THEN s ELSE 'z' END), '!') FROM a;
+-- gathered
+SELECT v, UPPER(MAX(CAST(k AS CHAR))) FROM a GROUP BY v ORDER BY v;
+SELECT v, MAX(CASE WHEN s = 'a' THEN 1 ELSE 0 END) + 1 FROM a GROUP BY v ORDER BY v;
+SELECT v, MAX(COALESCE(d, 0)) * 2 FROM a GROUP BY v ORDER BY v;
+SELECT v, MAX(LENGTH(CONCAT(s, 'x'))) + 1 FROM a GROUP BY v ORDER BY v;
+SELECT v, ROUND(STDDEV(k), 3) FROM a GROUP BY v ORDER BY v;
+SELECT ROUND(VARIANCE(d), 2), ROUND(STDDEV_SAMP(f), 2) FROM a;
+SELECT v, COUNT(*) FROM a GROUP BY v HAVING STD(k) > 0.6;

@@ -6,6 +6,7 @@
 
 mod averages;
 mod outer_query;
+mod texts;
 
 use std::collections::HashSet;
 use std::ops::Range;

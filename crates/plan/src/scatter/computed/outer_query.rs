@@ -14,6 +14,7 @@ use super::super::expressions::{aggregate, has_window};
 use super::super::fold::Exactness;
 use super::super::projection::{Projection, Sorts, column_names};
 use super::averages::{self, Sight};
+use super::texts;
 use crate::analysis::{ColumnRef, has_query};
 use crate::text::Pieces;
 use crate::{Averaged, GIVEN_TABLE, GivenValue};
@@ -108,7 +109,7 @@ impl<'a> OuterExpressions<'_, '_, '_, 'a> {
             }
             return match self.alias(name, clause) {
                 Some(meant) => self.text(meant, Clause::Items).map(Some),
-                None => Ok(Some(self.give(Pieces::own(expr.span.range()), Some(expr)))),
+                None => self.give(Pieces::own(expr.span.range()), Some(expr)).map(Some),
             };
         }
         let names = column_names(expr);
@@ -127,7 +128,7 @@ impl<'a> OuterExpressions<'_, '_, '_, 'a> {
         if whole && has_query(expr) {
             return Err("a subquery in an expression over aggregates".to_owned().into());
         }
-        Ok(whole.then(|| self.give(Pieces::own(expr.span.range()), Some(expr))))
+        whole.then(|| self.give(Pieces::own(expr.span.range()), Some(expr))).transpose()
     }
 
     /// The expression of the select list that a name stands for.
@@ -144,15 +145,15 @@ impl<'a> OuterExpressions<'_, '_, '_, 'a> {
     }
 
     fn aggregate(&mut self, expr: &'a Expr<'a>, call: &'a Call<'a>) -> Result<Pieces, Obstacle> {
-        let [of] = call.arguments else { return Ok(self.give(Pieces::own(expr.span.range()), Some(expr))) };
+        let [of] = call.arguments else { return self.give(Pieces::own(expr.span.range()), Some(expr)) };
         if !call.name.name.is("AVG") {
-            return Ok(self.give(Pieces::own(expr.span.range()), Some(expr)));
+            return self.give(Pieces::own(expr.span.range()), Some(expr));
         }
         let distinct = if call.distinct { "DISTINCT " } else { "" };
         let of_it = |name: &str| Pieces::new(format!("{name}({distinct}")).and(&Pieces::own(of.span.range())).then(")");
         // MariaDB's quotients keep all digits, too, and approximate ones have no others.
         if self.shown.question.planner.session.mariadb || self.shown.exactness(of) == Exactness::Approximate {
-            let (sum, count) = (self.give(of_it("SUM"), None), self.give(of_it("COUNT"), None));
+            let (sum, count) = (self.give(of_it("SUM"), None)?, self.give(of_it("COUNT"), None)?);
             return Ok(sum.then(" / ").and(&count).within(""));
         }
         let (column, count) = (self.place(of_it("SUM"), None), self.place(of_it("COUNT"), None));
@@ -169,13 +170,20 @@ impl<'a> OuterExpressions<'_, '_, '_, 'a> {
     }
 
     /// The name under which a value is given.
-    fn give(&mut self, text: Pieces, expr: Option<&'a Expr<'a>>) -> Pieces {
+    fn give(&mut self, text: Pieces, expr: Option<&'a Expr<'a>>) -> Result<Pieces, Obstacle> {
         let sorts = match expr {
             Some(expr) => self.collated(expr),
             None => Sorts::Value,
         };
+        if expr.is_some_and(|expr| texts::cannot_be_given(self.shown, expr, &sorts)) {
+            let shown = String::from_utf8_lossy(&text.shown(self.shown.text())).into_owned();
+            return Err(format!(
+                "an expression over groups is computed from {shown}, which can't be passed to a server exactly"
+            )
+            .into());
+        }
         let place = self.place(text.clone(), expr);
-        self.given(place, None, sorts, &text)
+        Ok(self.given(place, None, sorts, &text))
     }
 
     /// The place of a value in the groups.
