@@ -98,3 +98,21 @@ SELECT v, MAX(LENGTH(CONCAT(s, 'x'))) + 1 FROM a GROUP BY v ORDER BY v;
 SELECT v, ROUND(STDDEV(k), 3) FROM a GROUP BY v ORDER BY v;
 SELECT ROUND(VARIANCE(d), 2), ROUND(STDDEV_SAMP(f), 2) FROM a;
 SELECT v, COUNT(*) FROM a GROUP BY v HAVING STD(k) > 0.6;
+
+## BIT and texts
+CREATE TABLE a (k INT PRIMARY KEY, c VARCHAR(20)) /*weir: shard by hash(k) */;
+CREATE TABLE b (k INT PRIMARY KEY, c BIT(8), d BIT(3)) /*weir: shard by hash(k) */;
+INSERT INTO a VALUES (1, '5'), (2, 'a'), (3, ''), (4, '53'), (5, '2');
+INSERT INTO b VALUES (1, b'0', b'1'), (2, 5, 5), (3, 53, 0);
+-- gathered
+-- no warnings
+SELECT a.k, b.k FROM a LEFT JOIN b USING (c) ORDER BY 1, 2;
+-- gathered
+-- no warnings
+SELECT a.k, b.k FROM a JOIN b ON a.c = b.c ORDER BY 1, 2;
+-- gathered
+-- no warnings
+SELECT a.k, b.k FROM a LEFT JOIN b ON a.k = b.d ORDER BY 1, 2;
+-- gathered
+-- no warnings
+SELECT k FROM b WHERE c IN (SELECT c FROM a) ORDER BY 1;

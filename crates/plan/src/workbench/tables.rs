@@ -313,6 +313,10 @@ impl<'a> Tables<'a> {
         let mut keys: Vec<Vec<usize>> = Vec::new();
         for (_, name) in place.asked.compared.iter().filter(|(of, _)| *of == start) {
             let Some(column) = table.column(name) else { continue };
+            // Where a key of BIT is compared with a text, MySQL looks for its bytes, and without one for its number.
+            if table.columns.get(column).is_some_and(|column| &*column.kind.base == "bit") {
+                continue;
+            }
             let Some(key) = whole(&[column]) else { continue };
             let known = [&keys[..], &unique_keys].concat().iter().any(|known| known.first() == key.first());
             if keys.len() < MOST_KEYS && !known && primary_key.first() != key.first() {
