@@ -16,6 +16,9 @@ use crate::weir::{Weir, servers_of_shard, text_with, write_config};
 const BOUND: Duration = Duration::from_secs(60);
 const DATABASE: &str = "t_shards";
 
+/// The case whose groups wait for their writers.
+const WAITS: &str = "writes_of_several_shards_wait_for_a_writer_of_each";
+
 /// Two shards: the first has a replica, the second one server.
 struct Shards {
     first: Site,
@@ -27,18 +30,20 @@ type Case = fn(&mut Shards, &Endpoint) -> Result<(), Failed>;
 
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
-    let cases: [(&str, Case); 6] = [
+    let cases: [(&str, Case); 7] = [
         ("statements_run_where_they_are_meant_to", everywhere),
         ("what_is_set_globally_is_set_on_all_servers", globally),
         ("definitions_of_many_sessions_end_all", defining),
         ("a_shard_that_is_gone_harms_no_other", gone),
         ("a_reload_and_a_new_writer_find_their_group", changed),
+        (WAITS, waiting),
         ("statements_of_a_text_are_counted_once", counted),
     ];
     for (word, case) in cases {
         tests.add_for_weir(&format!("shards::{word}"), move |lab: &Lab, flavor| {
             let mut shards = Shards::start(flavor, lab)?;
-            let settings = [("groups.s1.writer_wait", "\"0s\""), ("groups.s2.writer_wait", "\"0s\"")];
+            let bound = if word == WAITS { "\"60s\"" } else { "\"0s\"" };
+            let settings = [("groups.s1.writer_wait", bound), ("groups.s2.writer_wait", bound)];
             let weir = Weir::start_shards(&lab.directory()?, &shards.servers(), &settings)?;
             lab.judge(Endpoint::of(weir), |endpoint| {
                 eventually(BOUND, "all servers answer", || {
@@ -283,6 +288,45 @@ fn changed(shards: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
     expect_equal(&format!("{changes:?}"), waits && changes.len() > 4, true)?;
     let groups: Vec<_> = servers(endpoint)?.iter().map(|row| text(row, "group")).collect();
     expect_equal("groups", groups, vec!["s1".to_owned(), "s1".to_owned(), "s2".to_owned()])
+}
+
+/// Writes that meet a writer of another shard that is read-only are run once it is replaced, or writes again.
+fn waiting(shards: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
+    if shards.first.flavor == Flavor::MariaDb {
+        let mortal = format!("REVOKE READ_ONLY ADMIN ON *.* FROM '{}'@'%'", APP.0);
+        shards.first.server.execute(&mortal)?;
+        wait_for_replica(&shards.first.server, &shards.replica, BOUND)?;
+    }
+    let mut admin = app(endpoint)?;
+    admin.query_drop("CREATE DATABASE t_wait")?;
+    admin.query_drop("CREATE TABLE t_wait.t (id INT PRIMARY KEY, v INT)")?;
+    let port = endpoint.port;
+    let insert = |from: u32| {
+        let rows: Vec<String> = (from..from + 20).map(|id| format!("({id}, 0)")).collect();
+        connect(port, APP, None)?.query_drop(format!("INSERT INTO t_wait.t VALUES {}", rows.join(",")))
+    };
+    let waits = |admin: &mut Conn| -> mysql::Result<bool> {
+        let states: Vec<String> = admin.query_map("SHOW PROCESSLIST", |row: Row| text(&row, "State"))?;
+        Ok(states.iter().any(|state| state == "Waiting for the writer"))
+    };
+    shards.first.server.set_read_only(true)?;
+    std::thread::scope(|scope| {
+        let written = scope.spawn(|| insert(0));
+        eventually(BOUND, "the write waits", || waits(&mut admin).unwrap_or(false))?;
+        shards.first.server.set_read_only(false)?;
+        written.join().map_err(|_| "the client has panicked")?.map_err(Failed::from)
+    })?;
+    shards.first.server.set_read_only(true)?;
+    std::thread::scope(|scope| {
+        let written = scope.spawn(|| insert(100));
+        eventually(BOUND, "the write waits", || waits(&mut admin).unwrap_or(false))?;
+        shards.replica.set_read_only(false)?;
+        eventually(BOUND, "the replica becomes the writer of its group", || {
+            run(&mut app(endpoint).expect("a client"), "WEIR SET WRITER `s1-replica1`").is_ok()
+        })?;
+        written.join().map_err(|_| "the client has panicked")?.map_err(Failed::from)
+    })?;
+    expect_equal("rows", value(&mut admin, "SELECT COUNT(*) FROM t_wait.t")?, "40".into())
 }
 
 /// Sessions that define things of their own at the same time.

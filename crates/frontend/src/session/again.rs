@@ -3,15 +3,18 @@
 //! What must always hold: a statement is run again only if it has done nothing: it only reads, or the server has said that it did
 //! not run it. An error that may only tell how far behind a replica is reaches nobody while there is a writer to ask.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use weir_admin::sessions::Interrupt;
+use weir_exec::ShardLease;
 use weir_sql::{Class, Effects, Pins, TextKind};
 use weir_wire::error::codes;
 use weir_wire::{Failure, Fault, StatusFlags};
 
 use super::Session;
 use super::relay::Keep;
+use super::replay::lasting_table;
 use super::state::Begin;
 use super::stopped::{SessionEnd, Stopped};
 
@@ -126,7 +129,7 @@ impl Session {
         self.lose_lease();
         self.state.status -= StatusFlags::IN_TRANS;
         let had_begin = retries.begin.is_some();
-        while self.backends().writer() == refused && !self.has_taken_writes(refused, at) {
+        while self.backends().writer() == refused && !self.has_taken_writes(self.target.shard, refused, at) {
             if let Err(stopped) = self.wait_for_writer(self.target.shard, failure.clone(), &mut retries.deadline).await
             {
                 return Err(match stopped {
@@ -146,9 +149,51 @@ impl Session {
         Ok(())
     }
 
+    /// A write of several shards was refused by a writer: all of them, as shards with their servers, if it may be run again. A group of
+    /// one server has no other writer, and changes of tables without transactions have lasted where they were not refused.
+    pub(super) async fn writers_to_wait_for(&self, parts: &mut [ShardLease]) -> Option<Vec<(usize, usize)>> {
+        let mut writers = Vec::with_capacity(parts.len());
+        for part in parts {
+            let shard = usize::from(part.shard.0);
+            let servers = &self.shared.shards[shard].group.servers;
+            writers.push((shard, servers.iter().position(|server| Arc::ptr_eq(server, &part.lease.server))?));
+            // On one that was refused its transaction nothing was done.
+            if part.lease.is_clean() && lasting_table(&mut part.lease).await.ok()?.is_some() {
+                return None;
+            }
+        }
+        writers.iter().any(|(shard, _)| self.shared.shards[*shard].splits).then_some(writers)
+    }
+
+    /// One of these writers, shards with their servers, refuses to write. Waits up to the bound until each is replaced, or takes writes.
+    ///
+    /// # Errors
+    /// The refusal, if nothing has changed by then.
+    pub(super) async fn wait_for_writes(
+        &mut self,
+        writers: &[(usize, usize)],
+        failure: &Failure,
+        deadline: &mut Option<Instant>,
+    ) -> Result<(), Stopped> {
+        let at = Instant::now();
+        if deadline.is_some_and(|end| end <= at) {
+            return Err(failure.clone().into());
+        }
+        for (shard, refused) in writers {
+            let same = |session: &Session| {
+                let backends = &session.shared.shards[*shard];
+                backends.splits && backends.writer() == *refused && !session.has_taken_writes(*shard, *refused, at)
+            };
+            while same(self) {
+                self.wait_for_writer(*shard, failure.clone(), deadline).await?;
+            }
+        }
+        Ok(())
+    }
+
     /// Whether a server of the shard was asked after that time, and takes writes.
-    fn has_taken_writes(&self, index: usize, after: Instant) -> bool {
-        let group = &self.shared.shards[self.target.shard].group;
+    fn has_taken_writes(&self, shard: usize, index: usize, after: Instant) -> bool {
+        let group = &self.shared.shards[shard].group;
         let observed = group.servers.get(index).and_then(|server| server.observation());
         observed.is_some_and(|observation| observation.asked > after && !observation.read_only)
     }

@@ -61,7 +61,7 @@ impl Keep {
     fn keeps(self, err: &ErrPacket<'_>) -> bool {
         match self {
             Keep::Nothing => false,
-            Keep::ReadOnly => says_read_only(err),
+            Keep::ReadOnly => says_read_only(err.code, err.message),
             Keep::Lacking => may_come_of_lag(err.code),
         }
     }
@@ -319,9 +319,9 @@ impl Relay<'_> {
 }
 
 /// Whether an error says that a server takes no writes: `--read-only` in one of its forms, or `innodb_read_only`.
-fn says_read_only(err: &ErrPacket<'_>) -> bool {
-    let names = |word: &[u8]| err.message.windows(word.len()).any(|part| part == word);
-    err.code == codes::ER_READ_ONLY_MODE || err.code == ER_OPTION_PREVENTS_STATEMENT && names(b"read-only")
+pub(super) fn says_read_only(code: u16, message: &[u8]) -> bool {
+    let names = |word: &[u8]| message.windows(word.len()).any(|part| part == word);
+    code == codes::ER_READ_ONLY_MODE || code == ER_OPTION_PREVENTS_STATEMENT && names(b"read-only")
 }
 
 /// Whether the running statement is to be killed, and nothing else.

@@ -24,6 +24,7 @@ use weir_wire::stmt::query_payload;
 use weir_wire::{Capabilities, StatusFlags};
 
 pub(in crate::session) use checksum::Checksum;
+pub(in crate::session) use play::lasting_table;
 
 use super::Session;
 use super::latest::LatestStatement;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Buf;
 use weir_admin::sessions::Interrupt;
+use weir_backend::connection::Connection;
 use weir_backend::prepared;
 use weir_wire::Failure;
 use weir_wire::error::codes;
@@ -37,6 +38,15 @@ const SHOWN: usize = 80;
 const LASTING: &str = "SELECT CONCAT(TABLE_SCHEMA, '.', TABLE_NAME) FROM information_schema.TABLES \
      WHERE TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA NOT IN ('mysql', 'sys', 'information_schema', 'performance_schema') \
      AND ENGINE NOT IN (SELECT ENGINE FROM information_schema.ENGINES WHERE TRANSACTIONS = 'YES') LIMIT 1";
+
+/// A table that has no transactions, if the server has one.
+///
+/// # Errors
+/// The connection's loss.
+pub(in crate::session) async fn lasting_table(connection: &mut Connection) -> Result<Option<String>, Failure> {
+    let table = connection.query(LASTING).await?.rows.into_iter().flatten().next().flatten();
+    Ok(table.map(|table| String::from_utf8_lossy(&table).into_owned()))
+}
 
 /// Why a transaction was not run again to its end.
 enum Unplayed {
@@ -213,10 +223,8 @@ impl Session {
 
     /// What a statement has changed in a table without transactions, the lost server may have passed on, or still has.
     async fn refuse_lasting_changes(&mut self) -> Result<(), Unplayed> {
-        let reply = self.connection().query(LASTING).await?;
-        let table = reply.rows.into_iter().flatten().next().flatten();
+        let table = lasting_table(self.connection()).await?;
         table.map_or(Ok(()), |table| {
-            let table = String::from_utf8_lossy(&table).into_owned();
             let reason =
                 format!("{table} has no transactions, so that changes there may have lasted; ALTER it to InnoDB");
             Err(Unplayed::Never(reason.into()))

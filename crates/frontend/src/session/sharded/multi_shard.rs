@@ -23,6 +23,7 @@ use super::super::again::may_come_of_lag;
 use super::super::condition::Condition;
 use super::super::latest::{Diagnostics, Left};
 use super::super::outcome::ReplyOutcome;
+use super::super::relay::says_read_only;
 use super::super::release::only_number;
 use super::super::state::needs_insert_id;
 use super::super::statement::Statement;
@@ -177,14 +178,32 @@ impl Session {
         }
         let shards = places(&write.shards());
         self.have_permit_for_workbench(write.workbench()).await?;
-        let mut leased = self.leases_for(&shards, true).await?;
-        let within = leased.are_within_transaction();
-        let ran = match &write.kind {
-            WriteKind::Load(_) => self.run_load(sharding, class, &mut leased.parts, write, within).await,
-            _ => match self.lease_workbench(write.workbench()).await {
-                Ok(bench) => self.run_write(class, &mut leased.parts, bench, write, generated, within, binary).await,
-                Err(stopped) => Err(stopped),
-            },
+        let mut deadline = None;
+        let (mut leased, ran) = loop {
+            let mut leased = self.leases_for(&shards, true).await?;
+            let within = leased.are_within_transaction();
+            let ran = match &write.kind {
+                WriteKind::Load(_) => self.run_load(sharding, class, &mut leased.parts, write, within).await,
+                _ => match self.lease_workbench(write.workbench()).await {
+                    Ok(bench) => {
+                        self.run_write(class, &mut leased.parts, bench, write, generated, within, binary).await
+                    }
+                    Err(stopped) => Err(stopped),
+                },
+            };
+            // A file has been read to its end, and what a transaction did before is lost with its writer.
+            let once = within || matches!(write.kind, WriteKind::Load(_));
+            let refused = match &ran {
+                Ok(outcome) => outcome.error.as_ref(),
+                Err(Stopped::Refused(failure)) => Some(failure),
+                Err(_) => None,
+            };
+            let refused =
+                refused.filter(|error| !once && says_read_only(error.code, error.message.as_bytes())).cloned();
+            let Some(refusal) = refused else { break (leased, ran) };
+            let Some(writers) = self.writers_to_wait_for(&mut leased.parts).await else { break (leased, ran) };
+            let _ = self.abandon_leases(leased, refusal.clone()).await;
+            self.wait_for_writes(&writers, &refusal, &mut deadline).await?;
         };
         let mut outcome = match ran {
             Ok(outcome) => outcome,
