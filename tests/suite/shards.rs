@@ -119,7 +119,17 @@ fn everywhere(shards: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
         shards.second.server.query_value("SELECT COUNT(*) FROM t_shards.numbers")?.ok_or("a count")?.parse()?;
     let first: u64 =
         shards.first.server.query_value("SELECT COUNT(*) FROM t_shards.numbers")?.ok_or("a count")?.parse()?;
-    expect_equal("rows on the shards", (first, second), (1, 4))
+    expect_equal("rows on the shards", (first, second), (1, 4))?;
+    // Who has all rights can't take Weir's records away by mistake.
+    let mut session = app(endpoint)?;
+    let own = ["DROP DATABASE weir", "DROP TABLE IF EXISTS weir.none, weir.decisions", "TRUNCATE weir.sequences"];
+    for statement in
+        own.into_iter().chain(["ALTER TABLE weir.catalog ADD c INT", "RENAME TABLE weir.catalog TO t_shards.c"])
+    {
+        expect_error(statement, &run(&mut session, statement), 1044, "42000")?;
+    }
+    session.query_drop("USE weir")?;
+    expect_error("the default database", &run(&mut session, "DROP TABLE catalog"), 1044, "42000")
 }
 
 /// Each statement runs on the shard that is chosen, text and prepared, with the session's own settings.

@@ -54,6 +54,9 @@ pub use table::{Column, ColumnType, ForeignKey, Table};
 pub use weights::{CollationWeights, Weights};
 pub use words::{Name, Words};
 
+/// The schema in which the shards have Weir's own records.
+pub const OWN_SCHEMA: &str = "weir";
+
 use weir_wire::Failure;
 use weir_wire::error::codes;
 

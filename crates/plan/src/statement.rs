@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weir_catalog::{Catalog, Constant, Database, Located, Placement, ShardId, Table, Weights};
+use weir_catalog::{Catalog, Constant, Database, Located, OWN_SCHEMA, Placement, ShardId, Table, Weights};
 use weir_sql::ast::{
     CreateTable, DropTables, Explain, ExplainTarget, Expr, Flush, FlushWhat, Ident, Insert, ObjectName, SetStatement,
     Show, ShowCreate, ShowKind, Statement, StatementKind,
@@ -164,7 +164,7 @@ impl<'a> Planner<'a> {
             Kind::DropTables(DropTables { temporary: true, .. }) => Ok(Plan::Home),
             Kind::CreateDatabase(_) => Ok(self.defining(self.catalog.shards.len() > 1)),
             Kind::AlterDatabase(alter) => Ok(self.defining(self.is_sharded(alter.name))),
-            Kind::DropDatabase(drop) => Ok(self.defining(self.is_sharded(Some(drop.name)))),
+            Kind::DropDatabase(drop) => Ok(self.defining(self.is_kept(Some(drop.name)))),
             Kind::CreateTable(_)
             | Kind::AlterTable(_)
             | Kind::DropTables(_)
@@ -372,7 +372,13 @@ impl<'a> Planner<'a> {
         database.is_some_and(|database| self.catalog.database(database).is_some())
     }
 
-    /// Whether any of the names that it defines is in a sharded database.
+    /// Whether it is a sharded database, or Weir's own.
+    fn is_kept(self, database: Option<Ident<'_>>) -> bool {
+        let name = database.map(|database| database.name).or(self.session.database);
+        self.is_sharded(database) || name.is_some_and(|name| name.eq_ignore_ascii_case(OWN_SCHEMA.as_bytes()))
+    }
+
+    /// Whether any of the names that it defines is in such a database.
     fn defines_in_sharded(self) -> bool {
         use weir_sql::visit::{Flow, NameRole, Node, walk};
         let mut found = false;
@@ -380,7 +386,7 @@ impl<'a> Planner<'a> {
             if let Node::Name(name, role) = node
                 && !matches!(role, NameRole::Routine | NameRole::Star)
             {
-                found |= self.is_sharded(name.database);
+                found |= self.is_kept(name.database);
             }
             if found { Flow::Stop } else { Flow::Descend }
         });

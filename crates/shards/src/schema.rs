@@ -15,8 +15,7 @@ use weir_wire::error::codes;
 
 use crate::own::{Own, quoted, text};
 
-/// The schema's name.
-pub const SCHEMA: &str = "weir";
+pub use weir_catalog::OWN_SCHEMA as SCHEMA;
 
 /// The statement with which a user's own transaction writes that it commits. The id is a literal of the caller's making.
 pub fn decide(gid: &str) -> String {

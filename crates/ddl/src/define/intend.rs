@@ -3,6 +3,7 @@
 //! What must always hold: it is a pure function of the statement and a snapshot, so that it can be asked again when the snapshot is old.
 //! A text for servers is the client's own, with Weir's clauses cut out.
 
+use weir_catalog::OWN_SCHEMA;
 use weir_catalog::define::Unplaced;
 use weir_catalog::{Catalog, Change, DefinitionKind, Object, ShardId};
 use weir_sql::ast::{
@@ -10,7 +11,7 @@ use weir_sql::ast::{
     ProgramKind, Secret, SetItem, SetItemKind, StatementKind, Truncate, Verb,
 };
 use weir_wire::Failure;
-use weir_wire::error::not_supported;
+use weir_wire::error::{codes, not_supported};
 
 use super::asked::Asked;
 use super::collations::CollationFacts;
@@ -68,6 +69,7 @@ fn intend_as_it_is(
 }
 
 fn intend_other(asked: &Asked<'_>, catalog: &Catalog) -> Result<Option<Intent>, Failure> {
+    refuse_own_records(asked)?;
     match asked.statement.kind {
         StatementKind::AlterTable(alter) => alter::alter(asked, catalog, alter),
         StatementKind::DropTables(drop) => drop_tables(asked, catalog, drop),
@@ -95,6 +97,27 @@ fn intend_other(asked: &Asked<'_>, catalog: &Catalog) -> Result<Option<Intent>, 
         StatementKind::DropProgram(drop) => programs::drop_routine(asked, catalog, drop),
         _ => accounts(asked, catalog),
     }
+}
+
+/// Refuses to drop, rename or alter Weir's own records: without them, nobody knows how open transactions end and where tables are. Who has
+/// all rights could do so by mistake; on a shard itself nothing stops him.
+fn refuse_own_records(asked: &Asked<'_>) -> Result<(), Failure> {
+    let is_own = |name: &[u8]| name.eq_ignore_ascii_case(OWN_SCHEMA.as_bytes());
+    let holds = |name: &ObjectName<'_>| name.database.map(|name| name.name).or(asked.database).is_some_and(is_own);
+    let own = match asked.statement.kind {
+        StatementKind::DropDatabase(drop) => is_own(drop.name.name),
+        StatementKind::CreateDatabase(create) => create.or_replace && is_own(create.name.name),
+        StatementKind::DropTables(drop) => !drop.temporary && drop.names.iter().any(holds),
+        StatementKind::Truncate(truncate) => holds(&truncate.table),
+        StatementKind::AlterTable(alter) => holds(&alter.table),
+        StatementKind::RenameTables(rename) => rename.renames.iter().any(|rename| holds(&rename.from)),
+        _ => false,
+    };
+    if !own {
+        return Ok(());
+    }
+    let message = format!("Access to schema '{OWN_SCHEMA}' is rejected: Weir keeps its records of the shards there");
+    Err(Failure::client(codes::ER_DBACCESS_DENIED_ERROR, message))
 }
 
 fn create_database(
