@@ -12,6 +12,9 @@ use weir_sql::ast::{Statement, StatementKind};
 use weir_sql::{Bump, LexMode, parse};
 use weir_wire::{Failure, Fault};
 
+/// What MySQL writes in the query of a view WITH ROLLUP for functions of its own, which no statement can have. In SHOW CREATE VIEW it does not.
+const OF_ROLLUP: [&str; 2] = ["rollup_group_item(", "rollup_sum_switcher("];
+
 /// Asks for the query of a view.
 pub(crate) fn question(view: &Object) -> String {
     let of = view.name.as_deref().unwrap_or_default();
@@ -35,10 +38,15 @@ pub(crate) fn query(view: &Object, definition: &[Row], create: &[Row]) -> Option
     if definition.is_empty() || parse(&arena, definition.as_bytes(), LexMode::default()).is_err() {
         return None;
     }
-    let columns = match parse(&arena, create.as_bytes(), LexMode::default()).ok()?.statements {
-        [Statement { kind: StatementKind::CreateView(made), .. }] => made.columns,
+    let made = match parse(&arena, create.as_bytes(), LexMode::default()).ok()?.statements {
+        [Statement { kind: StatementKind::CreateView(made), .. }] => made,
         _ => return None,
     };
+    let definition = match OF_ROLLUP.iter().any(|word| definition.contains(word)) {
+        true => create.get(made.query.span.range())?.to_owned(),
+        false => definition,
+    };
+    let columns = made.columns;
     let columns = columns.iter().map(|column| std::str::from_utf8(column.name)).collect::<Result<Vec<&str>, _>>();
     Some(with_columns(view.name.as_deref().unwrap_or_default(), &columns.ok()?, definition))
 }
@@ -113,6 +121,17 @@ mod tests {
             &format!("CREATE ALGORITHM=UNDEFINED DEFINER=`root`@`%` SQL SECURITY DEFINER VIEW `v` AS {plain}"),
         );
         assert_eq!(of_mariadb.as_deref(), Some(plain));
+    }
+
+    #[test]
+    fn rollup_is_kept_as_statements_have_it() {
+        let query = "select `e`.`r`.`a` AS `a`,sum(`e`.`r`.`v`) AS `s` from `e`.`r` group by `e`.`r`.`a` with rollup";
+        let of_mysql = kept(
+            "select rollup_group_item(`e`.`r`.`a`,0) AS `a`,rollup_sum_switcher(sum(`e`.`r`.`v`)) AS `s` from `e`.`r` \
+             group by `e`.`r`.`a` with rollup",
+            &format!("CREATE ALGORITHM=UNDEFINED DEFINER=`root`@`%` SQL SECURITY DEFINER VIEW `e`.`v` AS {query}"),
+        );
+        assert_eq!(of_mysql.as_deref(), Some(query));
     }
 
     #[test]

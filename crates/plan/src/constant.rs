@@ -70,7 +70,7 @@ impl Folder<'_> {
             ExprKind::Parameter(place) => {
                 let constant = self.session.parameters?.get(*place as usize)?.clone();
                 let source = self.trace.map(|trace| trace.parameter(*place));
-                return Some(KnownValue { constant, hexadecimal: false, source });
+                return Some(KnownValue { constant, hexadecimal: false, number: None, source });
             }
             ExprKind::UserVariable(name) if !self.assigns => (self.session.variable)(name.name)?,
             ExprKind::Paren(inner) => return self.folded(inner, depth),
@@ -86,7 +86,7 @@ impl Folder<'_> {
             }
             _ => return None,
         };
-        Some(KnownValue { constant, hexadecimal: false, source: None })
+        Some(KnownValue { constant, hexadecimal: false, number: None, source: None })
     }
 
     fn minus(&self, known: KnownValue) -> Option<KnownValue> {
@@ -98,7 +98,7 @@ impl Folder<'_> {
             _ => None,
         };
         let constant = if source.is_some() { known.constant } else { self.read(known).constant };
-        Some(KnownValue { constant: negated(constant)?, hexadecimal: false, source })
+        Some(KnownValue { constant: negated(constant)?, hexadecimal: false, number: None, source })
     }
 
     fn literal(&self, literal: &Literal<'_>, span: Span) -> Option<KnownValue> {
@@ -116,11 +116,10 @@ impl Folder<'_> {
             Literal::Decimal => Constant::Decimal(ascii()?.to_owned()),
             Literal::Float => Constant::Float(ascii()?.parse().ok()?),
             Literal::Hex | Literal::Bit => {
-                return Some(KnownValue {
-                    constant: Constant::Binary(bytes_of(text)?),
-                    hexadecimal: true,
-                    source: None,
-                });
+                let bytes = bytes_of(text)?;
+                let is_text = self.session.mariadb && *literal == Literal::Hex && text.contains(&b'\'');
+                let number = number_of(&bytes).filter(|_| !is_text);
+                return Some(KnownValue { constant: Constant::Binary(bytes), hexadecimal: true, number, source: None });
             }
             Literal::String => {
                 if !self.is_of_charset()
@@ -151,7 +150,7 @@ impl Folder<'_> {
                 }
             }
         };
-        Some(KnownValue { constant, hexadecimal: false, source })
+        Some(KnownValue { constant, hexadecimal: false, number: None, source })
     }
 
     /// Whether literals are of the charset of the text: if not, it depends on their value what they are.
@@ -260,6 +259,12 @@ fn canonical(charset: &str) -> &str {
 /// Whether ASCII text is the same bytes in the charset of a collation.
 pub(crate) fn is_ascii_superset(collation: &str) -> bool {
     has_ascii(collation) && charset_of(collation) != "binary"
+}
+
+/// The number that these bytes are where a number is stored. Servers store the greatest one for more than eight.
+fn number_of(bytes: &[u8]) -> Option<u64> {
+    let fits = (1..=8).contains(&bytes.len());
+    fits.then(|| bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
 }
 
 /// The bytes of `0xAF`, `x'AF'`, `0b1`, `b'1'`.

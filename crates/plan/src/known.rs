@@ -20,6 +20,8 @@ pub(crate) struct KnownValue {
     pub(crate) constant: Constant,
     /// It is `0x…`, `x'…'`, `b'…'`: a number where numbers are compared, bytes elsewhere.
     pub(crate) hexadecimal: bool,
+    /// The number that it is then, up to eight bytes. To MariaDB `x'…'` is a text in any place.
+    pub(crate) number: Option<u64>,
     /// Where it comes from, if another execution may have another value there and nobody has looked at this one.
     pub(crate) source: Option<Source>,
 }

@@ -75,6 +75,12 @@ impl Places<'_> {
 
     /// Where a row with these values of the shard key is stored.
     pub(crate) fn of_stored(&self, database: &Arc<Database>, table: &Arc<Table>, values: &[KnownValue]) -> Located {
+        let columns = table.shard_key().map_or(&[][..], |key| &key.columns);
+        let stored = |(nth, known): (usize, &KnownValue)| match columns.get(nth) {
+            Some(column) => as_stored(table, *column, known),
+            None => known.clone(),
+        };
+        let values: Vec<KnownValue> = values.iter().enumerate().map(stored).collect();
         let constants: Vec<Constant> = values.iter().map(|known| known.constant.clone()).collect();
         let located = locate_stored(database, table, &constants, self.weights);
         if let Some(trace) = self.trace {
@@ -150,6 +156,16 @@ pub(crate) fn usable<'k>(base: &Base<'_>, column: usize, known: &'k KnownValue) 
     let kind = &base.table.columns.get(column)?.kind;
     let bytes = ["binary", "varbinary", "char", "varchar"].contains(&kind.base.as_str());
     (!known.hexadecimal || bytes).then_some(&known.constant)
+}
+
+/// A value as a column stores it: a literal of bits is a number in a column of integers or bits.
+fn as_stored(table: &Table, column: usize, known: &KnownValue) -> KnownValue {
+    const INTEGERS: [&str; 6] = ["tinyint", "smallint", "mediumint", "int", "bigint", "bit"];
+    let is_integer = table.columns.get(column).is_some_and(|column| INTEGERS.contains(&column.kind.base.as_str()));
+    match known.number.filter(|_| is_integer) {
+        Some(number) => KnownValue { constant: Constant::Integer(number.into()), ..known.clone() },
+        None => known.clone(),
+    }
 }
 
 /// What a place says, as shards.

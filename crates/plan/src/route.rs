@@ -167,7 +167,7 @@ pub(crate) fn meeting_of_insert(
         if base.table.auto_increment.iter().any(generated) {
             return apart("a value has to be generated");
         }
-        let known = |constant| KnownValue { constant, hexadecimal: false, source: None };
+        let known = |constant| KnownValue { constant, hexadecimal: false, number: None, source: None };
         let values: Option<Vec<KnownValue>> = key.columns.iter().map(|column| value(column).map(known)).collect();
         let Some(values) = values else { return apart("the value of the shard key is not known") };
         shards.add(&planner.places().of_values(base, &values)?);

@@ -108,3 +108,33 @@ SELECT a, b, a AS c, COUNT(*) FROM t GROUP BY a, b, c WITH ROLLUP;
 SELECT DISTINCT 'x', a, SUM(b) FROM t GROUP BY 1, 2 WITH ROLLUP;
 SELECT DISTINCT s, SUM(b) FROM t WHERE s = 'a' GROUP BY s WITH ROLLUP;
 SELECT s, SUM(b) FROM t WHERE s = 'a' GROUP BY s WITH ROLLUP UNION SELECT s, 50 FROM t WHERE id = 1;
+
+## GROUPING() beside groups
+CREATE TABLE t (id INT PRIMARY KEY, a INT, b VARCHAR(10), v INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 1, 'x', 5), (2, 1, 'y', 6), (3, 2, 'x', 7), (4, NULL, 'y', 8), (5, 2, NULL, 9);
+-- mysql
+SELECT a, SUM(v) FROM t GROUP BY a WITH ROLLUP HAVING GROUPING(a) = 1;
+-- mysql
+SELECT a, b, SUM(v) FROM t GROUP BY a, b WITH ROLLUP HAVING GROUPING(a, b) > 0 ORDER BY GROUPING(a, b), a;
+-- mysql
+SELECT a, SUM(v) FROM t GROUP BY a WITH ROLLUP ORDER BY GROUPING(a) DESC, a LIMIT 2;
+-- mysql
+SELECT a, COUNT(*) FROM t GROUP BY a WITH ROLLUP HAVING SUM(v) > 10 AND GROUPING(a) = 0 ORDER BY a;
+-- mysql
+SELECT a, IF(GROUPING(a), 'all', a) AS x, SUM(v) FROM t GROUP BY a WITH ROLLUP ORDER BY x;
+-- mysql
+SELECT a, SUM(v) FROM t GROUP BY a HAVING GROUPING(a) = 0;
+# MySQL keeps the query with functions of its own.
+CREATE VIEW v AS SELECT a, SUM(v) AS s FROM t GROUP BY a WITH ROLLUP;
+-- other columns
+-- any order
+SELECT * FROM v;
+SELECT COUNT(*), SUM(s) FROM v WHERE s > 10;
+-- other columns
+SELECT t.id, v.s FROM t JOIN v ON t.a = v.a ORDER BY t.id;
+-- mysql
+CREATE VIEW w AS SELECT a, b, SUM(v) AS s, GROUPING(a, b) AS g FROM t GROUP BY a, b WITH ROLLUP HAVING GROUPING(a, b) < 3;
+-- mysql
+-- other columns
+-- any order
+SELECT * FROM w;

@@ -238,3 +238,27 @@ UPDATE t SET id = '31x' + 0 WHERE v = 2;
 INSERT INTO g VALUES (1, UNIX_TIMESTAMP('2024-99-99') + 0 * UNIX_TIMESTAMP());
 SELECT * FROM t ORDER BY id;
 SELECT * FROM g ORDER BY id;
+
+## literals of bits as keys
+CREATE TABLE t (k BIGINT UNSIGNED PRIMARY KEY, v INT) /*weir: shard by hash(k) */;
+INSERT INTO t VALUES (0x41, 1), (b'11', 2), (0xFFFFFFFFFFFFFFFD, 3), (0b101, 4);
+# To MariaDB it is a text.
+-- mysql
+INSERT INTO t VALUES (x'42', 5), (x'43', 6), (X'00', 7);
+INSERT INTO t VALUES (0x07, 8);
+INSERT INTO t VALUES (7, 9);
+REPLACE INTO t VALUES (0x07, 10), (8, 11);
+SELECT * FROM t ORDER BY k;
+SELECT v FROM t WHERE k = 0x41;
+SELECT v FROM t WHERE k = 65;
+UPDATE t SET v = 12 WHERE k = 18446744073709551613;
+DELETE FROM t WHERE k IN (0b101, 3);
+SELECT * FROM t ORDER BY k;
+CREATE TABLE s (k TINYINT PRIMARY KEY) /*weir: shard by hash(k) */;
+INSERT INTO s VALUES (0x7f), (0x01);
+SELECT k FROM s ORDER BY k;
+CREATE TABLE b (k BIT(8) PRIMARY KEY, v INT) /*weir: shard by hash(k) */;
+INSERT INTO b VALUES (b'101', 1), (0x41, 2), (7, 3), (b'11111111', 4);
+SELECT k + 0, v FROM b ORDER BY v;
+SELECT v FROM b WHERE k = 5;
+SELECT v FROM b WHERE k = b'111';

@@ -140,7 +140,7 @@ impl<'a> Gatherer<'a> {
             },
             ExprKind::Is(is) if !is.negated && is.test == IsTest::Null => {
                 let column = self.column_of(block, within, &is.expr).filter(|column| self.keeps_rows(*column));
-                let null = KnownValue { constant: Constant::Null, hexadecimal: false, source: None };
+                let null = KnownValue { constant: Constant::Null, hexadecimal: false, number: None, source: None };
                 column.map(|column| one_value(column, null)).into_iter().collect()
             }
             _ => match self.around.folder.fold(expr).map(|value| value.constant) {

@@ -99,6 +99,9 @@ impl<'a> OuterExpressions<'_, '_, '_, 'a> {
         if has_window(expr) {
             return Err("a window function over groups of several shards".to_owned().into());
         }
+        if is_grouping(expr) {
+            return Err("GROUPING() where groups of several shards are sorted or chosen".to_owned().into());
+        }
         if let Some(call) = aggregate(expr) {
             return self.aggregate(expr, call).map(Some);
         }
@@ -278,6 +281,11 @@ impl<'a> OuterExpressions<'_, '_, '_, 'a> {
         }
         Ok(())
     }
+}
+
+/// Whether it is GROUPING(), which knows the rows that WITH ROLLUP adds where these are made alone.
+fn is_grouping(expr: &Expr<'_>) -> bool {
+    matches!(&expr.kind, ExprKind::Call(call) if call.name.database.is_none() && call.name.name.is("GROUPING"))
 }
 
 /// Whether there are aggregates in an expression, those of queries in it included.
