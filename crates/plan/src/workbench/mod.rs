@@ -8,6 +8,7 @@
 //! * `filters`: which conditions a fragment's query has; `narrow`: which values of gathered rows narrow others; `gates`: what depends on the
 //!   connection or server that it runs on.
 
+mod asked;
 mod columns;
 mod filters;
 mod gates;

@@ -18,8 +18,9 @@ use weir_sql::visit::{Flow, Node, walk};
 use weir_wire::Failure;
 use weir_wire::error::codes;
 
+use super::asked::Asked;
 use super::filters::Uses;
-use super::tables::{Asked, Reference, Tables};
+use super::tables::{Reference, Tables};
 use crate::analysis::has_query;
 use crate::planner::Planner;
 use crate::text::Pieces;
