@@ -95,6 +95,8 @@ pub struct Connection {
     pub has_found_rows: bool,
     /// `LAST_INSERT_ID()` here, if known.
     pub insert_id: Option<u64>,
+    /// How many definitions had been made on the server when a text was sent to be prepared.
+    defined_before: u64,
     /// It is not in the database that was to become its default: the server does not have that, does not let the user in, or was not asked yet.
     pub lacks_database: bool,
     /// The server has not reached a position in time: what was sent behind the question is not to be heard.

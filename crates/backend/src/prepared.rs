@@ -81,22 +81,14 @@ pub struct Prepared {
     pub held: bool,
     /// The server has warned when it was prepared.
     pub warned: bool,
-    /// When it was, or before that.
-    pub at: Instant,
+    /// How many definitions had been made by then.
+    pub defined: u64,
 }
 
 impl Prepared {
-    /// Prepared as `id`, without a warning, at `at` or later.
-    pub fn new(id: u32, at: Instant) -> Prepared {
-        Prepared { id, types: None, executed_by: None, held: false, warned: false, at }
-    }
-
-    /// Whether a client that has prepared it at `since` is not to get it, if the last definition was made at `defined`. When a table has
-    /// become another one, MySQL prepares a statement again by itself, but takes the values of its next execution as they were converted
-    /// for the old columns, and finds no rows by them; parameters without a context keep the types that they had. Only who has
-    /// prepared it before sees that.
-    pub fn is_outlived(&self, defined: Instant, since: Instant) -> bool {
-        self.at <= defined && defined <= since
+    /// Prepared as `id`, without a warning, when so many definitions had been made or more.
+    pub fn new(id: u32, defined: u64) -> Prepared {
+        Prepared { id, types: None, executed_by: None, held: false, warned: false, defined }
     }
 }
 

@@ -5,7 +5,7 @@
 //! time, so that a definition made without Weir is heeded soon after; while one is made through Weir, nothing counts, and nothing that
 //! was read before.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -16,22 +16,22 @@ use crate::server::Server;
 
 /// Tables of which something is known at a time. Of others nothing is: what would be known is asked for.
 const MOST: usize = 32;
+/// Definitions whose times are known.
+const MOST_TIMES: usize = 256;
 
 /// A database's and a table's name, as statements have them.
 pub(crate) type Name = (Box<[u8]>, Box<[u8]>);
 
 /// See the module.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Tables {
-    /// When this began.
-    born: Instant,
     known: Mutex<Known>,
     /// Definitions that are being made through Weir.
     defining: AtomicUsize,
     /// Those that were made.
     defined: AtomicU64,
-    /// When the last one was, in nanoseconds since `born`; 0 for none.
-    defined_last: AtomicU64,
+    /// When the last of them were, up to [`MOST_TIMES`].
+    times: Mutex<VecDeque<Instant>>,
     /// Rung when a table is asked for that is not known.
     asked: Notify,
 }
@@ -74,19 +74,6 @@ impl Defining {
     }
 }
 
-impl Default for Tables {
-    fn default() -> Tables {
-        Tables {
-            born: Instant::now(),
-            known: Mutex::default(),
-            defining: AtomicUsize::default(),
-            defined: AtomicU64::default(),
-            defined_last: AtomicU64::default(),
-            asked: Notify::default(),
-        }
-    }
-}
-
 impl Tables {
     /// The AUTO_INCREMENT column of a table, if it is known that it has one, of integers, that no trigger and no view gives values.
     /// To be asked when a statement has ended: what is known then held while it ran.
@@ -113,20 +100,38 @@ impl Tables {
     pub fn note_definition(&self) {
         let mut known = self.lock();
         known.forget();
+        let mut times = self.times();
+        times.push_back(Instant::now());
+        if times.len() > MOST_TIMES {
+            times.pop_front();
+        }
         self.defined.fetch_add(1, Ordering::AcqRel);
-        let now = u64::try_from(self.born.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.defined_last.store(now.max(1), Ordering::Release);
     }
 
-    /// When the last definition was made, if any was.
-    pub fn defined_last(&self) -> Option<Instant> {
-        let last = self.defined_last.load(Ordering::Acquire);
-        (last > 0).then(|| self.born + Duration::from_nanos(last))
+    /// How many definitions have been made until now.
+    pub fn defined(&self) -> u64 {
+        self.defined.load(Ordering::Acquire)
+    }
+
+    /// Whether a definition was made after the first `count` of them, and no later than at `until`. Of those that were long ago the time is not
+    /// known: they count as later ones.
+    pub fn defined_between(&self, count: u64, until: Instant) -> bool {
+        if self.defined() == count {
+            return false;
+        }
+        let times = self.times();
+        let after = usize::try_from(self.defined().saturating_sub(count)).unwrap_or(usize::MAX);
+        let first = times.len().saturating_sub(after);
+        times.get(first).is_some_and(|at| *at <= until)
+    }
+
+    fn times(&self) -> MutexGuard<'_, VecDeque<Instant>> {
+        self.times.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The tables that were asked for since the last time, and the number of definitions until now. Others are forgotten.
     pub(crate) fn wanted(&self) -> (Vec<Name>, u64) {
-        let defined = self.defined.load(Ordering::Acquire);
+        let defined = self.defined();
         let mut known = self.lock();
         let mut wanted = Vec::new();
         for (database, tables) in &mut known.tables {

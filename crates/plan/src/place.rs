@@ -74,13 +74,14 @@ impl Places<'_> {
     }
 
     /// Where a row with these values of the shard key is stored.
-    pub(crate) fn of_stored(&self, database: &Arc<Database>, table: &Arc<Table>, values: &[KnownValue]) -> Located {
+    pub(crate) fn of_stored(
+        &self,
+        database: &Arc<Database>,
+        table: &Arc<Table>,
+        mut values: Vec<KnownValue>,
+    ) -> Located {
         let columns = table.shard_key().map_or(&[][..], |key| &key.columns);
-        let stored = |(nth, known): (usize, &KnownValue)| match columns.get(nth) {
-            Some(column) => as_stored(table, *column, known),
-            None => known.clone(),
-        };
-        let values: Vec<KnownValue> = values.iter().enumerate().map(stored).collect();
+        columns.iter().zip(&mut values).for_each(|(column, known)| store(table, *column, known));
         let constants: Vec<Constant> = values.iter().map(|known| known.constant.clone()).collect();
         let located = locate_stored(database, table, &constants, self.weights);
         if let Some(trace) = self.trace {
@@ -158,13 +159,13 @@ pub(crate) fn usable<'k>(base: &Base<'_>, column: usize, known: &'k KnownValue) 
     (!known.hexadecimal || bytes).then_some(&known.constant)
 }
 
-/// A value as a column stores it: a literal of bits is a number in a column of integers or bits.
-fn as_stored(table: &Table, column: usize, known: &KnownValue) -> KnownValue {
-    const INTEGERS: [&str; 6] = ["tinyint", "smallint", "mediumint", "int", "bigint", "bit"];
-    let is_integer = table.columns.get(column).is_some_and(|column| INTEGERS.contains(&column.kind.base.as_str()));
-    match known.number.filter(|_| is_integer) {
-        Some(number) => KnownValue { constant: Constant::Integer(number.into()), ..known.clone() },
-        None => known.clone(),
+/// Makes a value what a column stores: a literal of bits is a number in a column of integers or bits.
+fn store(table: &Table, column: usize, known: &mut KnownValue) {
+    const NUMBERS: [&str; 6] = ["tinyint", "smallint", "mediumint", "int", "bigint", "bit"];
+    if let Some(number) = known.number
+        && table.columns.get(column).is_some_and(|column| NUMBERS.contains(&column.kind.base.as_str()))
+    {
+        known.constant = Constant::Integer(number.into());
     }
 }
 

@@ -425,7 +425,10 @@ impl<'a> Planner<'a> {
     fn has_tables_elsewhere(self) -> bool {
         let is_elsewhere =
             |table: &Arc<Table>| matches!(table.placement, Placement::Single(shard) if shard != ShardId(0));
-        self.catalog.databases.values().any(|database| database.tables.values().any(is_elsewhere))
+        let is_away = |database: &Arc<Database>| {
+            !database.shards.contains(&ShardId(0)) || database.tables.values().any(is_elsewhere)
+        };
+        self.catalog.databases.values().any(is_away)
     }
 
     // --- All else ---
@@ -454,7 +457,7 @@ impl Reads for Planner<'_> {
 
     fn stored(&self, database: &Arc<Database>, table: &Arc<Table>, values: &[&Expr<'_>]) -> Option<Located> {
         let values: Option<Vec<KnownValue>> = values.iter().map(|value| self.folder().fold_unread(value)).collect();
-        Some(self.places().of_stored(database, table, &values?))
+        Some(self.places().of_stored(database, table, values?))
     }
 
     fn alone(&self) -> Result<Vec<ShardId>, Refusal> {

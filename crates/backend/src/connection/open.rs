@@ -139,6 +139,7 @@ impl Connection {
             untold_changes_of: None,
             has_found_rows: false,
             insert_id: Some(0),
+            defined_before: 0,
             lacks_database,
             late: false,
             stream: connected.stream,

@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 use std::time::Duration;
-use std::time::Instant;
 use weir_wire::charset::is_wide;
 
 use bytes::{Buf, BytesMut};
@@ -206,6 +205,7 @@ impl Connection {
 
     /// Queues the preparing of a text, whose answer [`Connection::prepared`] reads.
     pub fn queue_prepare(&mut self, text: &[u8]) {
+        self.defined_before = self.server.tables.defined();
         self.queue(&[&[Command::StmtPrepare as u8], text].concat(), true);
     }
 
@@ -214,7 +214,6 @@ impl Connection {
     /// # Errors
     /// As [`Connection::prepare`].
     pub async fn prepared(&mut self) -> Result<Prepared, Failure> {
-        let asked = Instant::now();
         self.confirm_state().await?;
         let mut tracker = ReplyTracker::new(self.prepare_kind(), self.capabilities);
         let mut outcome = None;
@@ -224,7 +223,10 @@ impl Connection {
                 Event::Packet(n, ending) => {
                     match ending {
                         Ending::Prepared(ok) => {
-                            outcome = Some(Ok(Prepared { warned: ok.warnings > 0, ..Prepared::new(ok.id, asked) }));
+                            outcome = Some(Ok(Prepared {
+                                warned: ok.warnings > 0,
+                                ..Prepared::new(ok.id, self.defined_before)
+                            }));
                         }
                         Ending::Err(err) => outcome = Some(Err(server_failure(&err))),
                         _ => {}

@@ -1,7 +1,6 @@
 //! The prepared statements of a connection: when they can be executed as they are, and how an execution is written.
 
 use std::rc::Rc;
-use std::time::Instant;
 
 use weir_wire::Command;
 
@@ -10,10 +9,10 @@ use crate::prepared::{Execution, Prepared, StatementKey};
 
 impl Connection {
     /// Closes the statement here if it can't be executed as it was prepared: MySQL takes the types of expressions from what was executed
-    /// before, which were another session's; and see [`Prepared::is_outlived`].
+    /// before, which were another session's; and see [`Connection::is_outlived`].
     pub fn close_if_unfit(&mut self, execution: &Execution<'_>, mariadb: bool) {
         let Some(prepared) = self.statements.peek(execution.key) else { return };
-        let is_outlived = self.defined_last().is_some_and(|last| prepared.is_outlived(last, execution.since));
+        let is_outlived = self.is_outlived(prepared, execution);
         let others = prepared.executed_by.is_some_and(|session| session != execution.session);
         let is_mistyped = !mariadb && others && (execution.untyped || prepared.types.as_ref() != execution.types);
         if (is_outlived || is_mistyped) && !prepared.held {
@@ -21,9 +20,12 @@ impl Connection {
         }
     }
 
-    /// When the last definition was made, where statements outlive one: see [`Prepared::is_outlived`].
-    pub(crate) fn defined_last(&self) -> Option<Instant> {
-        (!self.is_mariadb()).then(|| self.server.tables.defined_last()).flatten()
+    /// Whether a client is not to get a statement, as a definition was made after that and before the client has prepared it. When a table has
+    /// become another one, MySQL prepares a statement again by itself, but takes the values of its next execution as they were converted
+    /// for the old columns, and finds no rows by them; parameters without a context keep the types that they had. Only who has
+    /// prepared it before sees that.
+    pub(crate) fn is_outlived(&self, prepared: &Prepared, execution: &Execution<'_>) -> bool {
+        !self.is_mariadb() && self.server.tables.defined_between(prepared.defined, execution.since)
     }
 
     /// Before the first piece of a value is sent, with which nobody knows the types yet that the execution will bring: closes the

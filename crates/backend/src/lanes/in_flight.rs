@@ -16,8 +16,8 @@ use crate::prepared::StatementKey;
 pub(super) enum InFlight {
     /// A session's statement.
     Ride(Rc<Ride>),
-    /// A text that is prepared so that sessions may execute it here, and when that was asked for.
-    Prepare(Rc<StatementKey>, Instant),
+    /// A text that is prepared so that sessions may execute it here, and how many definitions had been made by then.
+    Prepare(Rc<StatementKey>, u64),
 }
 
 /// The commands in flight, and how much of the head's reply has been seen.

@@ -145,9 +145,10 @@ impl Lane {
         let mut lease = self.lease.borrow_mut();
         let Some(connection) = lease.as_deref_mut() else { return false };
         let Execution { key, execute, types, since, .. } = *execution;
-        let defined = connection.defined_last();
+        let mariadb = connection.is_mariadb();
+        let tables = &connection.server.tables;
         let prepared = connection.statements.get_mut(key);
-        let is_outlived = |prepared: &Prepared| defined.is_some_and(|last| prepared.is_outlived(last, since));
+        let is_outlived = |prepared: &Prepared| !mariadb && tables.defined_between(prepared.defined, since);
         let Some(prepared) = prepared.filter(|prepared| !is_outlived(prepared)) else {
             connection.close_statement(key);
             drop(lease);
@@ -184,7 +185,8 @@ impl Lane {
         }
         pending.push(key.clone());
         let payload = [&[Command::StmtPrepare as u8], &key.text[..]].concat();
-        self.append(InFlight::Prepare(key.clone(), Instant::now()), &payload);
+        let defined = self.lease.borrow().as_ref().map_or(0, |connection| connection.server.tables.defined());
+        self.append(InFlight::Prepare(key.clone(), defined), &payload);
     }
 
     fn append(&self, command: InFlight, payload: &[u8]) {
@@ -392,10 +394,10 @@ impl Lane {
                     ride.arrive(&connection.input[..line.seen], Arrived { status: line.status, rows, time, at: now });
                 }
             }
-            InFlight::Prepare(key, asked) => {
+            InFlight::Prepare(key, defined) => {
                 if let Some(id) = line.prepared.take() {
                     self.not_prepared.borrow_mut().retain(|pending| *pending != key);
-                    connection.remember(key, Prepared::new(id, asked));
+                    connection.remember(key, Prepared::new(id, defined));
                 }
             }
         }

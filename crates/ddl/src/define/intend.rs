@@ -61,6 +61,7 @@ fn intend_as_it_is(
     catalog: &Catalog,
     collations: Option<&CollationFacts>,
 ) -> Result<Option<Intent>, Unplaced> {
+    refuse_own_records(asked)?;
     match asked.statement.kind {
         StatementKind::CreateTable(create) => tables::create(asked, catalog, create, collations),
         StatementKind::AlterDatabase(alter) => Ok(alter_database(asked, catalog, alter, collations)?),
@@ -69,7 +70,6 @@ fn intend_as_it_is(
 }
 
 fn intend_other(asked: &Asked<'_>, catalog: &Catalog) -> Result<Option<Intent>, Failure> {
-    refuse_own_records(asked)?;
     match asked.statement.kind {
         StatementKind::AlterTable(alter) => alter::alter(asked, catalog, alter),
         StatementKind::DropTables(drop) => drop_tables(asked, catalog, drop),
@@ -111,6 +111,9 @@ fn refuse_own_records(asked: &Asked<'_>) -> Result<(), Failure> {
         StatementKind::Truncate(truncate) => holds(&truncate.table),
         StatementKind::AlterTable(alter) => holds(&alter.table),
         StatementKind::RenameTables(rename) => rename.renames.iter().any(|rename| holds(&rename.from)),
+        StatementKind::CreateTable(create) => create.or_replace && holds(&create.name),
+        StatementKind::DropIndex(index) => holds(&index.table),
+        StatementKind::DropProgram(drop) => holds(&drop.name),
         _ => false,
     };
     if !own {

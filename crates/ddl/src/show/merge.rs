@@ -1,6 +1,6 @@
 //! Replies of several shards as one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use weir_catalog::{Catalog, Object, Placement, ShardId};
 use weir_plan::write::literal::quoted_name;
@@ -47,10 +47,7 @@ pub fn databases(replies: Vec<(ShardId, Reply)>, catalog: &Catalog) -> Reply {
 pub fn grants(replies: Vec<(ShardId, Reply)>, catalog: &Catalog) -> Reply {
     let Some(own) = replies.first().map(|(shard, _)| *shard) else { return Reply::default() };
     let away = not_on(own, catalog);
-    let of = |row: &Row| {
-        let line = first(row)?;
-        away.iter().find(|(object, _)| line.windows(object.len()).any(|part| part == object)).map(|(_, shard)| *shard)
-    };
+    let of = |row: &Row| away.get(granted_on(&first(row)?)?).copied();
     let mut replies = replies.into_iter();
     let mut whole = replies.next().map(|(_, reply)| reply).unwrap_or_default();
     whole.rows.retain(|row| of(row).is_none());
@@ -60,17 +57,30 @@ pub fn grants(replies: Vec<(ShardId, Reply)>, catalog: &Catalog) -> Reply {
     whole
 }
 
+/// The object that a line of SHOW GRANTS is about, as it is written there.
+fn granted_on(line: &[u8]) -> Option<&[u8]> {
+    const ON: &[u8] = b" ON `";
+    let from = line.windows(ON.len()).position(|part| part == ON)? + ON.len() - 1;
+    let object = &line[from..];
+    // A quote within a name is doubled, so that it neither opens nor ends one.
+    let mut quotes = 0_usize;
+    let end = object.iter().position(|byte| {
+        quotes += usize::from(*byte == b'`');
+        *byte == b' ' && quotes.is_multiple_of(2)
+    });
+    Some(&object[..end.unwrap_or(object.len())])
+}
+
 /// The tables and views that a shard has not, as SHOW GRANTS names them, with a shard that has each.
-fn not_on(own: ShardId, catalog: &Catalog) -> Vec<(Vec<u8>, ShardId)> {
-    let mut away = Vec::new();
+fn not_on(own: ShardId, catalog: &Catalog) -> HashMap<Vec<u8>, ShardId> {
+    let mut away = HashMap::new();
     for (schema, database) in &catalog.databases {
         for name in database.tables.keys().chain(database.views.keys()) {
             let object = Object::within(schema.clone(), name.clone());
             let shards = shards::of_object(catalog, &object);
             if let Some(shard) = shards.first().filter(|_| !shards.contains(&own)) {
-                let named =
-                    [&b" ON "[..], &quoted_name(schema.as_bytes()), b".", &quoted_name(name.as_bytes()), b" TO "];
-                away.push((named.concat(), *shard));
+                let named = [&quoted_name(schema.as_bytes())[..], b".", &quoted_name(name.as_bytes())];
+                away.insert(named.concat(), *shard);
             }
         }
     }

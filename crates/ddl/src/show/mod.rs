@@ -21,7 +21,7 @@ use futures_util::future::join_all;
 use weir_catalog::ShardId;
 use weir_exec::{MultiShardResult, ShardLease, Sink};
 use weir_shards::ask::{Reply, Row, ServerAnswer, ask};
-use weir_sql::ast::{StatementKind, UpkeepVerb};
+use weir_sql::ast::{ShowKind, StatementKind, UpkeepVerb};
 use weir_wire::codec::{put_lenenc, put_lenenc_bytes};
 use weir_wire::error::codes;
 use weir_wire::packets::{EofPacket, OkPacket, encode_failure};
@@ -101,14 +101,8 @@ async fn whole_reply<R: Records>(asked: &Asked<'_>, records: &R, parts: &mut [Sh
             create::complete(&mut reply, &catalog, &object, records).await?;
             Ok(reply)
         }
-        Telling::Databases(shards) => {
-            let replies = replies(asked.text, &shards, parts).await?;
-            Ok(merge::databases(shards.into_iter().zip(replies).collect(), &catalog))
-        }
-        Telling::Grants(shards) => {
-            let replies = replies(asked.text, &shards, parts).await?;
-            Ok(merge::grants(shards.into_iter().zip(replies).collect(), &catalog))
-        }
+        Telling::Databases(shards) => Ok(merge::databases(those_there(asked.text, &shards, parts).await?, &catalog)),
+        Telling::Grants(shards) => Ok(merge::grants(those_there(asked.text, &shards, parts).await?, &catalog)),
         Telling::CreateDatabase(shards, name) => {
             let mut reply = first(told(asked.text, &shards, parts).await?)?;
             create::complete_database(&mut reply, &catalog, &name);
@@ -165,6 +159,30 @@ async fn told(text: &[u8], shards: &[ShardId], parts: &mut [ShardLease]) -> Resu
         Some(failure) if told.is_empty() => Err(failure),
         _ => Ok(told),
     }
+}
+
+/// What the first shard tells, and those others that answer: of a shard that is gone, or has no such user, nothing is told.
+async fn those_there(
+    text: &[u8],
+    shards: &[ShardId],
+    parts: &mut [ShardLease],
+) -> Result<Vec<(ShardId, Reply)>, Failure> {
+    let is_there = |shard: &ShardId| parts.iter().any(|part| part.shard == *shard);
+    let there: Vec<ShardId> = shards.iter().copied().filter(is_there).collect();
+    let mut told = Vec::with_capacity(there.len());
+    for (shard, answer) in there.iter().zip(answers(text, &there, parts).await) {
+        match answer.ok() {
+            Ok(reply) => told.push((*shard, reply)),
+            Err(failure) if told.is_empty() => return Err(failure),
+            Err(_) => {}
+        }
+    }
+    Ok(told)
+}
+
+/// Whether shards other than the first only add to what is told: those that are gone need not be asked.
+pub fn may_lack_shards(kind: &StatementKind<'_>) -> bool {
+    matches!(kind, StatementKind::Show(show) if matches!(show.kind, ShowKind::Databases | ShowKind::Grants(_)))
 }
 
 /// Asks these shards at once; their replies in their order.

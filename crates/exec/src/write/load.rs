@@ -262,10 +262,14 @@ impl<'p> Loading<'p> {
             around.queue_after(part);
         }
         send::flush(self.parts).await?;
+        let mut not_after = None;
         for (part, replied) in self.parts.iter_mut().zip(&mut replies) {
             let (told, failed) = around.read_after(part, std::mem::replace(replied, Ok(Done::default()))).await?;
             *replied = told;
-            failed.map_or(Ok(()), Err)?;
+            not_after = not_after.or(failed);
+        }
+        if let Some(failure) = not_after {
+            return Err(failure);
         }
         if let Some(failure) = worst(&replies).or(refused) {
             let all: Vec<Order<'_>> = (0..self.parts.len()).map(|part| Order { part, text: b"" }).collect();

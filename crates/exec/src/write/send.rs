@@ -127,14 +127,16 @@ impl Surroundings {
         part: &mut ShardLease,
         mut replied: Replied,
     ) -> Result<(Replied, Option<Failure>), Failure> {
+        let mut failed = None;
         if self.asks {
-            let shown = conditions(part).await?;
-            replied = replied.map(|done| Done { conditions: Some(shown), ..done });
+            match conditions(part).await? {
+                Ok(shown) => replied = replied.map(|done| Done { conditions: Some(shown), ..done }),
+                Err(failure) => failed = Some(failure),
+            }
         }
-        let failed = match self.time {
-            Some(_) => reply(part).await?.err(),
-            None => None,
-        };
+        if self.time.is_some() {
+            failed = failed.or(reply(part).await?.err());
+        }
         Ok((replied, failed))
     }
 }
@@ -319,15 +321,19 @@ async fn returning_reply(part: &mut ShardLease, wanted: Wanted<'_>, keeper: &mut
     })
 }
 
-/// Reads what SHOW WARNINGS shows.
-async fn conditions(part: &mut ShardLease) -> Result<Vec<WarningRow>, Failure> {
+/// Reads what SHOW WARNINGS shows; a server's refusal.
+///
+/// # Errors
+/// The loss of the connection.
+async fn conditions(part: &mut ShardLease) -> Result<Result<Vec<WarningRow>, Failure>, Failure> {
     let mut keeper = Keeper::of(returned::MOST);
-    let shown = match returning_reply(part, Wanted::default(), &mut keeper).await? {
-        Ok(_) => keeper.result(part.lease.capabilities)?,
-        Err(failure) => return Err(failure),
+    let shown = returning_reply(part, Wanted::default(), &mut keeper).await?;
+    let shown = match shown.and_then(|_| keeper.result(part.lease.capabilities)) {
+        Ok(shown) => shown,
+        Err(failure) => return Ok(Err(failure)),
     };
     let rows: Result<Vec<WarningRow>, _> = shown.rows.iter().map(|row| parse_text_row(row)).collect();
-    rows.map_err(|error| lost(part, &error.to_string()))
+    rows.map(Ok).map_err(|error| lost(part, &error.to_string()))
 }
 
 /// Reads a reply to its end.

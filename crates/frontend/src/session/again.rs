@@ -14,6 +14,7 @@ use weir_wire::{Failure, Fault, StatusFlags};
 
 use super::Session;
 use super::relay::Keep;
+use super::release::only_number;
 use super::replay::lasting_table;
 use super::state::Begin;
 use super::stopped::{SessionEnd, Stopped};
@@ -149,20 +150,33 @@ impl Session {
         Ok(())
     }
 
-    /// A write of several shards was refused by a writer: all of them, as shards with their servers, if it may be run again. A group of
-    /// one server has no other writer, and changes of tables without transactions have lasted where they were not refused.
+    /// A write of several shards was refused by a writer: those that refuse, as shards with their servers, if it may be run again. A group
+    /// of one server has no other writer, and changes of tables without transactions have lasted where they were not refused.
     pub(super) async fn writers_to_wait_for(&self, parts: &mut [ShardLease]) -> Option<Vec<(usize, usize)>> {
         let mut writers = Vec::with_capacity(parts.len());
         for part in parts {
             let shard = usize::from(part.shard.0);
-            let servers = &self.shared.shards[shard].group.servers;
-            writers.push((shard, servers.iter().position(|server| Arc::ptr_eq(server, &part.lease.server))?));
-            // On one that was refused its transaction nothing was done.
-            if part.lease.is_clean() && lasting_table(&mut part.lease).await.ok()?.is_some() {
+            let backends = &self.shared.shards[shard];
+            // One that was refused its transaction has done nothing.
+            let refuses = match part.lease.is_clean() {
+                true => {
+                    if lasting_table(&mut part.lease).await.ok()?.is_some() {
+                        return None;
+                    }
+                    let told = part.lease.ask("SELECT @@GLOBAL.read_only").await.ok()?;
+                    only_number(told) != Some(0)
+                }
+                false => true,
+            };
+            if refuses && !backends.splits {
                 return None;
             }
+            if refuses {
+                let servers = &backends.group.servers;
+                writers.push((shard, servers.iter().position(|server| Arc::ptr_eq(server, &part.lease.server))?));
+            }
         }
-        writers.iter().any(|(shard, _)| self.shared.shards[*shard].splits).then_some(writers)
+        (!writers.is_empty()).then_some(writers)
     }
 
     /// One of these writers, shards with their servers, refuses to write. Waits up to the bound until each is replaced, or takes writes.

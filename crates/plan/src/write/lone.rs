@@ -11,6 +11,7 @@ use super::Input;
 use super::names::Target;
 use super::nulls::is_strict;
 use super::rows::Rows;
+use crate::aggregate::is_aggregate;
 
 /// Whether a row has to be sent as that of a query, and can be.
 pub(super) fn is_query(
@@ -28,6 +29,10 @@ pub(super) fn is_query(
 /// The text of an INSERT up to its rows, and one of its rows, as those of a query.
 pub(super) fn as_query(head: &[u8], row: &[u8]) -> Option<Vec<u8>> {
     let head = head.trim_ascii_end();
+    // The last word may be in a comment.
+    if head.contains(&b'#') || head.windows(2).any(|pair| pair == b"--" || pair == b"/*") {
+        return None;
+    }
     let before = |word: &[u8]| {
         let at = head.len().checked_sub(word.len())?;
         let (before, last) = head.split_at(at);
@@ -43,6 +48,8 @@ pub(super) fn as_query(head: &[u8], row: &[u8]) -> Option<Vec<u8>> {
 fn is_independent(value: &Expr<'_>) -> bool {
     walk(Node::Expr(value), &mut |node: Node<'_>| match node {
         Node::Query(_) | Node::Expr(Expr { kind: ExprKind::Column(_) | ExprKind::Word(_), .. }) => Flow::Stop,
+        // Which has no place beside VALUES.
+        Node::Expr(Expr { kind: ExprKind::Call(call), .. }) if is_aggregate(call) => Flow::Stop,
         _ => Flow::Descend,
     })
 }
@@ -70,5 +77,6 @@ mod tests {
         assert_eq!(made("INSERT INTO t(a)VALUE", "(1)").as_deref(), Some(&b"INSERT INTO t(a)SELECT 1"[..]));
         assert_eq!(made("INSERT INTO t VALUES /* the rows */ ", "(1)"), None);
         assert_eq!(made("INSERT INTO t VALUES ", "ROW(1)"), None);
+        assert_eq!(made("INSERT INTO t VALUES -- the new values\n", "(1)"), None);
     }
 }

@@ -312,7 +312,11 @@ impl Session {
         let statement = self.only_statement(asked)?;
         let surroundings = self.surroundings();
         let wanted = surroundings.asked(asked.text, statement);
-        let shards = places(&show::shards(&wanted, &sharding.catalog())?);
+        let mut shards = places(&show::shards(&wanted, &sharding.catalog())?);
+        if show::may_lack_shards(&statement.kind) {
+            let first = shards.first().copied();
+            shards.retain(|shard| Some(*shard) == first || self.has_writers(&[*shard]));
+        }
         let upkeep = show::upkeep(&statement.kind);
         let works = upkeep.is_some() || matches!(statement.kind, StatementKind::Flush(_));
         let mut leased = if upkeep == Some(UpkeepVerb::Checksum) {

@@ -191,8 +191,9 @@ impl Session {
                     Err(stopped) => Err(stopped),
                 },
             };
-            // A file has been read to its end, and what a transaction did before is lost with its writer.
-            let once = within || matches!(write.kind, WriteKind::Load(_));
+            // What a file or other statements told is not to be had again, and only its own transaction takes back what it has done.
+            let once =
+                changed.is_some() || matches!(write.kind, WriteKind::Load(_)) || !leased.are_in_own_transaction();
             let refused = match &ran {
                 Ok(outcome) => outcome.error.as_ref(),
                 Err(Stopped::Refused(failure)) => Some(failure),

@@ -181,10 +181,12 @@ impl Session {
         let payload = [&[Command::StmtPrepare as u8], &key.text[..]].concat();
         let mut retries = self.retries(&class);
         let mut room_made = false;
-        let asked = Instant::now();
+        let mut defined = 0;
         let before = self.client.mark();
         let outcome = loop {
             let prepared = async {
+                self.have_connection().await?;
+                defined = self.connection().server.tables.defined();
                 self.send(&class, &payload).await?;
                 let kind = self.connection().prepare_kind();
                 self.forward_reply(kind, &class, Some(id)).await
@@ -205,7 +207,7 @@ impl Session {
         let prepared = outcome.prepared;
         self.note(&class, &outcome);
         let Some(ok) = prepared else { return Ok(None) };
-        self.connection().remember(key.clone(), Prepared::new(ok.id, asked));
+        self.connection().remember(key.clone(), Prepared::new(ok.id, defined));
         Ok(Some(ok.params))
     }
 

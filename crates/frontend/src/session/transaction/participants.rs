@@ -444,6 +444,11 @@ impl StatementLeases {
     pub(in super::super) fn are_within_transaction(&self) -> bool {
         self.how == How::Within
     }
+
+    /// Whether they are in a transaction that ends with the statement.
+    pub(in super::super) fn are_in_own_transaction(&self) -> bool {
+        self.how == How::Implicit
+    }
 }
 
 /// Whether all of the parts are still in their transaction.
