@@ -4,6 +4,7 @@
 //! definition are taken at once, so that no two wait for each other. Who has a turn to begin waits for nobody's objects.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::{MutexGuard, Notify};
 use weir_catalog::Object;
@@ -39,6 +40,11 @@ impl Locks {
             }
             freed.await;
         }
+    }
+
+    /// The same, with a bound on the wait. `None`: they could not be had.
+    pub async fn take_within(&self, bound: Duration, objects: &[Object]) -> Option<HeldLocks> {
+        tokio::time::timeout(bound, self.take(objects)).await.ok()
     }
 
     /// Waits for a turn to begin a definition, in the order of asking. While somebody has it no other one begins, so that the catalog

@@ -24,6 +24,7 @@ pub(super) fn collect(tests: &mut Collector) {
     tests.add_for_weir("definitions::a_second_kill_ends_what_takes_one_back", killed_twice);
     tests.add_for_weir("definitions::a_kill_ends_a_snapshot_that_waits_for_a_lock", snapshot_killed);
     tests.add_for_weir("definitions::one_of_a_client_that_is_gone_waits_only_on_mysql", client_gone);
+    tests.add_for_weir("definitions::one_under_locks_does_not_wait_for_who_waits_for_these", under_locks);
     tests.add("definitions::an_unsharded_one_of_a_client_that_is_gone_waits_only_on_mysql", |lab, flavor| {
         let site = lab.site(flavor)?;
         site.fill("t_gone", &["CREATE DATABASE {db}", "CREATE TABLE {db}.t (id INT PRIMARY KEY)"])?;
@@ -213,6 +214,25 @@ fn killed_twice(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
         drop((first, second));
         admin.query_drop(format!("WEIR RESUME DDL {}", rows[0].id))?;
         admin.query_drop("ALTER TABLE t DROP COLUMN b")?;
+        two.expect_unchanged()
+    })
+}
+
+fn under_locks(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    judged(with_table(lab, flavor)?, |two| {
+        let mut session = two.app(Some(DATABASE))?;
+        session.query_drop("LOCK TABLES t WRITE")?;
+        let waiting = Waiting::begin(two, ALTER)?;
+        two.until_it_waits(0)?;
+        for text in ["ALTER TABLE t ADD COLUMN c INT", "DROP TABLE t"] {
+            expect_error(text, &run(&mut session, text), 1205, "HY000")?;
+        }
+        expect_equal("the locks are still there", value(&mut session, "SELECT COUNT(*) FROM t")?, "4".into())?;
+        session.query_drop("UNLOCK TABLES")?;
+        waiting.end()?.0?;
+        session.query_drop("LOCK TABLES t WRITE")?;
+        session.query_drop("ALTER TABLE t DROP COLUMN b")?;
+        session.query_drop("UNLOCK TABLES")?;
         two.expect_unchanged()
     })
 }

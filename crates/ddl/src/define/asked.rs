@@ -18,6 +18,8 @@ pub struct Asked<'a> {
     pub mode: LexMode,
     /// Session variables that decide how it is read, for a later time: `sql_mode`, `character_set_client` and the like.
     pub settings: &'a BTreeMap<String, String>,
+    /// The connections are those on which the session has locked tables: no others are locked there, and none unlocked.
+    pub under_locks: bool,
 }
 
 /// The client's text without these bytes of it.

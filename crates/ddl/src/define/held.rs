@@ -32,7 +32,10 @@ pub(super) fn wanted(asked: &Asked<'_>, catalog: &Catalog, intent: &Intent) -> b
         StatementKind::Truncate(_) => true,
         _ => false,
     };
-    of_tables && intent.shards.len() > 1 && intent.objects.iter().all(|object| is_alone(catalog, object))
+    of_tables
+        && !asked.under_locks
+        && intent.shards.len() > 1
+        && intent.objects.iter().all(|object| is_alone(catalog, object))
 }
 
 fn is_alone(catalog: &Catalog, object: &Object) -> bool {

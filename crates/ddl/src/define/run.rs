@@ -2,6 +2,8 @@
 //!
 //! What must always hold: what the first shard refuses leaves no trace; what any other has not is kept in the record, with its error.
 
+use std::time::Duration;
+
 use futures_util::future::join_all;
 use weir_catalog::define::Unplaced;
 use weir_catalog::{
@@ -33,6 +35,9 @@ use super::{multi_object, shards, single, undo};
 /// this Weir only those that had begun before: the bound is for what nobody has thought of.
 const ATTEMPTS: usize = 10_000;
 
+/// How long a session that has locked tables waits for another definition of them, which may wait for its locks.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// Runs a definition of something sharded; `None` if it is about nothing that is. `parts`: connections to the shards that
 /// [`Intent::shards`] names, at least. `stage`: how far it is.
 ///
@@ -52,7 +57,11 @@ pub async fn define<R: Records>(
     let Some(objects) = intend(asked, &catalog)?.map(|intent| intent.objects) else { return Ok(None) };
     let mut all = objects.clone();
     all.extend(single::possible(asked, &catalog).into_iter().filter(|object| !objects.contains(object)));
-    let _taken = locks.take(&all).await;
+    let _taken = match asked.under_locks {
+        // Who has them may wait for what the session has locked.
+        true => locks.take_within(PATIENCE, &all).await.ok_or_else(|| in_use(&all))?,
+        false => locks.take(&all).await,
+    };
     let mut held = Vec::new();
     let defined = match begin(asked, records, locks, (&objects, &all), (&mut *parts, stage, &mut held)).await {
         Ok(Some(begun)) => run(asked, records, begun, (&mut *parts, stage, &mut held)).await,
@@ -196,6 +205,9 @@ async fn begin<R: Records>(
         moving(asked, &now, objects)?;
         in_the_way(&now, objects, &intent.changes)?;
         if !intent.singles.is_empty() {
+            if asked.under_locks {
+                return Err(intent.because.unwrap_or_else(no_part).into());
+            }
             if !intent.singles.iter().all(|object| taken.contains(object)) {
                 break;
             }
@@ -465,6 +477,16 @@ fn of_all_rows(
     let info = infos_added(&infos);
     let affected = first.affected + others.map(|reply| reply.affected).sum::<u64>();
     MultiShardResult { affected, info, ..first }
+}
+
+/// Another definition has these objects, or waits for the session's own locks on them.
+fn in_use(objects: &[Object]) -> Failure {
+    let named: Vec<_> = objects.iter().map(ToString::to_string).collect();
+    let message = format!(
+        "Another definition of {} has not ended; it may wait for the tables that this session has locked: UNLOCK TABLES, or try again",
+        named.join(", ")
+    );
+    Failure::client(codes::ER_LOCK_WAIT_TIMEOUT, message)
 }
 
 fn no_part() -> Failure {

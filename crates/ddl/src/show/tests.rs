@@ -58,6 +58,7 @@ fn planned(text: &str) -> Result<Telling, u16> {
         database: Some(b"shop"),
         mode: LexMode::default(),
         settings: &settings,
+        under_locks: false,
     };
     plan(&asked, &catalog).map_err(|failure| failure.code)
 }

@@ -108,7 +108,7 @@ impl Lab {
         let statement = &parsed.statements[0];
         assert!(show::shows(&statement.kind), "{text}");
         let database = Some(&b"shop"[..]);
-        let asked = Asked { text: text.as_bytes(), statement, database, mode, settings: &settings };
+        let asked = Asked { text: text.as_bytes(), statement, database, mode, settings: &settings, under_locks: false };
         let mut parts = self.parts().await;
         for part in &mut parts {
             ask(&mut part.lease, b"USE shop").await.ok().expect("the database is there");
@@ -135,7 +135,7 @@ impl Lab {
             let _ = ask(&mut part.lease, b"USE shop").await;
         }
         let (database, settings) = (Some(&b"shop"[..]), BTreeMap::new());
-        let asked = Asked { text: text.as_bytes(), statement, database, mode, settings: &settings };
+        let asked = Asked { text: text.as_bytes(), statement, database, mode, settings: &settings, under_locks: false };
         define::define(&asked, self, &self.locks, parts, &define::Stage::default()).await.map_err(Failure::from)
     }
 

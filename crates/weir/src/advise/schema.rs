@@ -201,7 +201,7 @@ pub(super) fn judged(
     let [statement] = parsed.statements else { return Ok(None) };
     let settings = BTreeMap::new();
     let database = Some(database.as_bytes());
-    intend(&Asked { text, statement, database, mode, settings: &settings }, catalog)
+    intend(&Asked { text, statement, database, mode, settings: &settings, under_locks: false }, catalog)
 }
 
 /// What an ALTER TABLE adds, as it would stand in CREATE TABLE.

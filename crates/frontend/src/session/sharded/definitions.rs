@@ -35,18 +35,31 @@ pub(super) struct Surroundings {
     database: Option<Box<[u8]>>,
     mode: LexMode,
     settings: BTreeMap<String, String>,
+    under_locks: bool,
 }
 
 impl Surroundings {
     pub(super) fn asked<'a>(&'a self, text: &'a [u8], statement: &'a ast::Statement<'a>) -> define::Asked<'a> {
-        define::Asked { text, statement, database: self.database.as_deref(), mode: self.mode, settings: &self.settings }
+        define::Asked {
+            text,
+            statement,
+            database: self.database.as_deref(),
+            mode: self.mode,
+            settings: &self.settings,
+            under_locks: self.under_locks,
+        }
     }
 }
 
 impl Session {
     pub(super) fn surroundings(&self) -> Surroundings {
         let profile = &self.state.profile;
-        Surroundings { database: profile.database.clone(), mode: self.state.lex, settings: profile.parsing_variables() }
+        Surroundings {
+            database: profile.database.clone(),
+            mode: self.state.lex,
+            settings: profile.parsing_variables(),
+            under_locks: self.has_table_locks(),
+        }
     }
 
     /// Runs a definition on all shards that it concerns.
@@ -80,8 +93,8 @@ impl Session {
                 None => return Box::pin(self.define_filled(sharding, asked, &wanted, failure)).await,
             },
         };
-        if intent.is_some() && self.has_table_locks() {
-            return Err(under_locks().into());
+        if let Some(intent) = intent.as_ref().filter(|_| self.has_table_locks()) {
+            self.may_define_locked(statement, &places(&intent.reached(&sharding.catalog())))?;
         }
         let outcome = match intent {
             Some(intent) => self.define_as_intended(sharding, asked, &wanted, intent).await?,
@@ -91,6 +104,7 @@ impl Session {
             return Box::pin(self.run_on_server(asked, OneServer::default())).await;
         };
         self.follow_definition(statement);
+        self.follow_locked_names(statement).await;
         self.answer_write(&outcome);
         Ok(())
     }
@@ -150,7 +164,10 @@ impl Session {
         moved: Option<String>,
     ) -> Result<Result<Option<MultiShardResult>, NotDefined>, Stopped> {
         let statement = wanted.statement;
-        let mut leased = self.leases_outside(shards).await?;
+        let mut leased = match self.has_table_locks() {
+            true => self.leases_locked(shards, false).await?,
+            false => self.leases_outside(shards).await?,
+        };
         let own = dropped_database(statement).and_then(|database| self.swap_own(database, &mut leased.parts));
         let (defined, stopped) = self.attend_definition(sharding, wanted, &mut leased.parts).await?;
         let done = matches!(defined, Ok(Some(_)));
@@ -323,13 +340,17 @@ impl Session {
             // It reads rows, as the session's transaction sees them.
             self.leases_for(&shards, false).await?
         } else {
-            if works && self.has_table_locks() {
+            let locked = works && self.has_table_locks();
+            if locked && !self.has_locks_on(&shards) {
                 return Err(under_locks().into());
             }
             if works {
                 self.commit_for_definition().await?;
             }
-            self.leases_outside(&shards).await?
+            match locked {
+                true => self.leases_locked(&shards, false).await?,
+                false => self.leases_outside(&shards).await?,
+            }
         };
         let client = show::Client { capabilities: self.client.capabilities, binary };
         let (killing, running, handle) = (self.killing(), running(&leased.parts), self.handle.clone());
@@ -384,7 +405,7 @@ impl Session {
 }
 
 /// What runs on connections of its own would wait there for the session's locks.
-pub(super) fn under_locks() -> Failure {
+pub(in crate::session) fn under_locks() -> Failure {
     not_supported(
         "This statement about sharded tables while the session has locked tables: it runs on connections of its own, which would wait for \
          these locks. UNLOCK TABLES first; to load a dump, SET weir_lock_tables = 'ignore'",

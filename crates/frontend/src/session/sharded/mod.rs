@@ -4,7 +4,7 @@
 //! runs nowhere without a plan, unless the session has chosen its shard itself (`weir_shard`).
 
 mod cached;
-mod definitions;
+pub(super) mod definitions;
 mod explain;
 mod filled;
 mod locks;

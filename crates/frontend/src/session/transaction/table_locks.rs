@@ -4,6 +4,8 @@
 //! parked here; what its statements read and write of sharded tables goes by them, and by no others, so that the servers themselves say
 //! what is not locked. Servers prepare nothing under table locks: no statement writes on several shards then.
 
+mod definitions;
+
 use std::collections::BTreeMap;
 
 use futures_util::future::join_all;
@@ -25,13 +27,19 @@ use super::participants::{How, StatementLeases};
 use super::{Parked, Participant};
 use crate::backends::{ServerId, shard_id};
 
+/// A table that is locked by one name.
+struct Locked {
+    table: TableName,
+    writes: bool,
+}
+
 /// The tables that a session has locked, as far as they are of sharded databases.
 #[derive(Default)]
 pub(in crate::session) struct TableLocks {
     /// The connections but the session's own; none if the locks are on one shard.
     parked: Vec<Parked>,
-    /// The names by which statements may name tables, and whether they may write them. Only while the session has locks.
-    names: BTreeMap<TableName, bool>,
+    /// The names by which statements may name tables. Only while the session has locks.
+    names: BTreeMap<TableName, Locked>,
     /// A view is among them: other names stand for tables that were locked with it.
     has_views: bool,
     /// The shard of the connection that was the session's before the statement at hand took it.
@@ -122,9 +130,8 @@ impl Session {
             let shown = String::from_utf8_lossy(shown);
             match self.table_locks.names.get(&name) {
                 None => return Err(not_locked(&shown)),
-                Some(false) if table.roles.contains(Roles::WRITTEN) => {
-                    let message = format!("Table '{shown}' was locked with a READ lock and can't be updated");
-                    return Err(Failure::client(codes::ER_TABLE_NOT_LOCKED_FOR_WRITE, message));
+                Some(locked) if !locked.writes && table.roles.contains(Roles::WRITTEN) => {
+                    return Err(locked_to_read(&shown));
                 }
                 Some(_) => {}
             }
@@ -147,7 +154,8 @@ impl Session {
             let shown = locked.alias.map_or(table, |alias| alias.name);
             let writes = !matches!(locked.lock, TableLock::Read | TableLock::ReadLocal);
             let name = (database.as_bytes().to_vec(), folded(shown, catalog.fold_case));
-            self.table_locks.names.insert(name, writes);
+            let table = (name.0.clone(), folded(table, catalog.fold_case));
+            self.table_locks.names.insert(name, Locked { table, writes });
         }
     }
 
@@ -173,7 +181,11 @@ impl Session {
     // --- Statements under locks ---
 
     /// The connections of a statement, which have the locks.
-    pub(super) async fn leases_locked(&mut self, shards: &[usize], writes: bool) -> Result<StatementLeases, Stopped> {
+    pub(in crate::session) async fn leases_locked(
+        &mut self,
+        shards: &[usize],
+        writes: bool,
+    ) -> Result<StatementLeases, Stopped> {
         if writes && shards.len() > 1 {
             return Err(not_supported(
                 "A write of rows on several shards while the session has locked tables: it would take a distributed transaction, which \
@@ -184,15 +196,10 @@ impl Session {
         }
         self.stays_in_autocommit()?;
         self.learn_values_left().await?;
-        let here = |session: &Session| session.current.lease.as_ref().map(|_| session.current.server.shard);
-        let has = |session: &Session, shard: usize| {
-            let parked = || session.table_locks.parked.iter().any(|parked| parked.participant.server.shard == shard);
-            here(session) == Some(shard) || parked()
-        };
-        if shards.iter().any(|shard| !has(self, *shard)) {
+        if !self.has_locks_on(shards) {
             return Err(not_locked_there().into());
         }
-        self.table_locks.current = here(self);
+        self.table_locks.current = self.own_shard();
         self.park_locked();
         let mut leased = StatementLeases::of_locks();
         for shard in shards {
@@ -209,6 +216,17 @@ impl Session {
                 Err(stopped)
             }
         }
+    }
+
+    fn own_shard(&self) -> Option<usize> {
+        self.current.lease.as_ref().map(|_| self.current.server.shard)
+    }
+
+    /// Whether the session, which has locked tables, has a connection with locks to each of these shards.
+    pub(in crate::session) fn has_locks_on(&self, shards: &[usize]) -> bool {
+        let is_parked =
+            |shard: usize| self.table_locks.parked.iter().any(|parked| parked.participant.server.shard == shard);
+        shards.iter().all(|shard| self.own_shard() == Some(*shard) || is_parked(*shard))
     }
 
     /// A statement's connections are parked again, or the session's own.
@@ -336,6 +354,11 @@ fn folded(name: &[u8], fold_case: bool) -> Vec<u8> {
 
 fn not_locked(table: &str) -> Failure {
     Failure::client(codes::ER_TABLE_NOT_LOCKED, format!("Table '{table}' was not locked with LOCK TABLES"))
+}
+
+fn locked_to_read(table: &str) -> Failure {
+    let message = format!("Table '{table}' was locked with a READ lock and can't be updated");
+    Failure::client(codes::ER_TABLE_NOT_LOCKED_FOR_WRITE, message)
 }
 
 /// A server would say of which.
