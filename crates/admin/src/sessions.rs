@@ -18,6 +18,15 @@ const SHOWN_STATEMENT: usize = 1024;
 /// The low bits of a session's id, which one instance counts; the high ones are the instance's number.
 const COUNTED_BITS: u32 = 24;
 
+/// Where an instance begins to count. Servers begin at 1 with their own threads: what somebody has read in a server's tables and gives to
+/// KILL should be nobody's session, rather than a stranger's.
+const FIRST_COUNTED: u32 = 1 << (COUNTED_BITS - 1) | 1;
+
+/// Whether an id is rather a server's thread than a session's.
+pub(crate) fn may_be_of_server(id: u64) -> bool {
+    id < u64::from(FIRST_COUNTED)
+}
+
 /// The instance of Weir whose session has this id.
 pub fn instance_of(id: u32) -> u8 {
     id.to_be_bytes()[0]
@@ -183,7 +192,7 @@ impl Registry {
     pub fn new(instance: u8, max: usize, max_per_user: usize) -> Registry {
         Registry {
             instance,
-            next_id: AtomicU32::new(1),
+            next_id: AtomicU32::new(FIRST_COUNTED),
             max: AtomicUsize::new(max),
             max_per_user: AtomicUsize::new(max_per_user),
             sessions: Mutex::default(),
@@ -346,7 +355,7 @@ mod tests {
 
     #[test]
     fn ids_begin_with_the_instance() {
-        for (instance, first) in [(0, 1), (1, 0x0100_0001), (255, 0xff00_0001)] {
+        for (instance, first) in [(0, 0x80_0001), (1, 0x0180_0001), (255, 0xff80_0001)] {
             let handle = enter(&Registry::new(instance, 10, 0));
             assert_eq!((handle.id, instance_of(handle.id)), (first, instance));
         }
@@ -360,6 +369,9 @@ mod tests {
         registry.leave(&one);
         registry.set_next_id((1 << COUNTED_BITS) - 1);
         let ids = [enter(&registry).id, enter(&registry).id, enter(&registry).id];
-        assert_eq!((two.id, ids), (0x0700_0002, [0x07ff_ffff, 0x0700_0001, 0x0700_0003]));
+        registry.set_next_id(FIRST_COUNTED);
+        let others = [enter(&registry).id, enter(&registry).id];
+        assert_eq!((two.id, ids), (0x0780_0002, [0x07ff_ffff, 0x0700_0001, 0x0700_0002]));
+        assert_eq!(others, [0x0780_0001, 0x0780_0003]);
     }
 }

@@ -26,24 +26,27 @@ impl Session {
         let profile = self.shared.beginnings.in_database(&self.state.profile, database);
         let rights = self.rights_at_home();
         if !self.is_known_to_enter(database) {
-            let (mut refusal, mut refused) = (None, Vec::new());
+            let (mut refusal, mut refused, mut unreached) = (None, Vec::new(), None);
             let mut entered = false;
             for shard in self.entrances(database) {
-                match self.try_to_enter(shard, database, &profile).await? {
-                    Some(failure) => {
+                match self.try_to_enter(shard, database, &profile).await {
+                    Ok(Some(failure)) => {
                         refusal.get_or_insert(failure);
                         refused.push(shard);
                     }
-                    None => {
+                    Ok(None) => {
                         if shard == HOME {
                             self.note_entered(database, rights);
                         }
                         entered = true;
                         break;
                     }
+                    // The first one says whether the password is right. Of the others, one more may let the user in.
+                    Err(failure) if refusal.is_some() => drop(unreached.get_or_insert(failure)),
+                    Err(failure) => return Err(failure),
                 }
             }
-            if let Some(refusal) = refusal.filter(|_| !entered) {
+            if let Some(refusal) = unreached.or(refusal).filter(|_| !entered) {
                 return Err(refusal);
             }
             self.note_outside(database, refused);
