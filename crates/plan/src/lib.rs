@@ -56,7 +56,7 @@ pub mod write;
 pub use effort::Effort;
 pub use model::*;
 pub use refusal::{Need, Refusal};
-pub use session::{Running, SessionFacts};
+pub use session::{Running, SessionFacts, TemporaryNames};
 pub use set_statement::sets_select_limit;
 pub use statement::{plan, plan_within};
 pub use template::{Given, Scratch, Template, Templates, plan_traced};

@@ -1,7 +1,12 @@
 //! What a plan depends on, apart from the statement and the catalog.
 
+use std::collections::BTreeSet;
+
 use weir_catalog::{Constant, ShardId};
 use weir_sql::LexMode;
+
+/// Names of temporary tables: the database and the table, in lower case where the server's names are.
+pub type TemporaryNames = BTreeSet<(Vec<u8>, Vec<u8>)>;
 
 /// A procedure that runs, statement by statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,8 +40,8 @@ pub struct SessionFacts<'a> {
     pub in_transaction: bool,
     /// Rows are read for a write: what is gathered for it is locked, as one server locks what it reads then.
     pub for_write: bool,
-    /// The session has temporary tables: stored programs may see them in place of others.
-    pub temporary: bool,
+    /// The session's temporary tables of sharded databases: stored programs see them in place of others.
+    pub temporary: &'a TemporaryNames,
     /// The kind of server.
     pub mariadb: bool,
     /// Where statements run that name no sharded table: the shard that the session is bound to, or the home shard.

@@ -614,3 +614,96 @@ ROLLBACK;
 SELECT LASTVAL(seq);
 -- mariadb
 SELECT * FROM t ORDER BY id;
+
+## procedures and functions beside temporary tables
+CREATE TABLE acc (id INT PRIMARY KEY, v INT) /*weir: single */;
+CREATE TABLE t (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+INSERT INTO acc VALUES (1, 10), (2, 20), (3, 30);
+INSERT INTO t VALUES (1, 1), (2, 2), (3, 3), (4, 4);
+CREATE PROCEDURE pay(IN i INT, IN n INT) BEGIN UPDATE acc SET v = v + n WHERE id = i; SELECT * FROM acc WHERE id = i; END;
+CREATE PROCEDURE one(IN i INT) BEGIN UPDATE t SET v = v + 1 WHERE id = i; SELECT * FROM t WHERE id = i; END;
+CREATE PROCEDURE every() BEGIN UPDATE t SET v = v + 1; SELECT SUM(v) FROM t; END;
+CREATE FUNCTION plus(n INT) RETURNS INT DETERMINISTIC NO SQL RETURN n + 1;
+CREATE FUNCTION acc_of(i INT) RETURNS INT READS SQL DATA RETURN (SELECT v FROM acc WHERE id = i);
+CREATE TEMPORARY TABLE tmp (id INT PRIMARY KEY, w INT);
+INSERT INTO tmp VALUES (1, 5), (3, 7);
+CALL pay(1, 1);
+CALL one(1);
+CALL one(2);
+CALL one(3);
+CALL every();
+SELECT plus(w) FROM tmp ORDER BY id;
+SELECT id, plus(v) FROM t ORDER BY id;
+SELECT acc_of(2);
+UPDATE t SET v = plus(v) WHERE id < 3;
+BEGIN;
+CALL pay(2, 1);
+CALL one(4);
+INSERT INTO tmp VALUES (4, 4);
+CALL every();
+SELECT COUNT(*) FROM tmp;
+ROLLBACK;
+SELECT * FROM tmp ORDER BY id;
+SELECT * FROM t ORDER BY id;
+SELECT * FROM acc ORDER BY id;
+
+## a procedure whose trigger assigns a variable, beside a temporary table
+CREATE TABLE acc (id INT PRIMARY KEY, v INT) /*weir: single */;
+CREATE TABLE t (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+INSERT INTO acc VALUES (1, 10), (2, 20);
+INSERT INTO t VALUES (1, 1), (2, 2), (3, 3), (4, 4);
+CREATE TRIGGER noted BEFORE UPDATE ON acc FOR EACH ROW SET @noted = OLD.v;
+CREATE PROCEDURE pay(IN i INT, IN n INT) UPDATE acc SET v = v + n WHERE id = i;
+CREATE TEMPORARY TABLE tmp (id INT PRIMARY KEY);
+CALL pay(1, 5);
+SELECT @noted;
+CALL pay(2, 5);
+SELECT @noted, COUNT(*) FROM acc;
+
+## procedures that use the session's temporary tables
+CREATE TABLE acc (id INT PRIMARY KEY, v INT) /*weir: single */;
+CREATE TABLE kept (id INT PRIMARY KEY, v INT) /*weir: single */;
+INSERT INTO acc VALUES (1, 10), (2, 20), (3, 30);
+CREATE PROCEDURE find(IN least INT) BEGIN DELETE FROM found; INSERT INTO found SELECT id, v FROM acc WHERE v > least ORDER BY id FOR UPDATE; SELECT COUNT(*) FROM found; END;
+CREATE PROCEDURE move() BEGIN IF EXISTS (SELECT 1 FROM found) THEN DELETE k FROM kept k INNER JOIN found f ON k.id = f.id; INSERT INTO kept SELECT id, v FROM found ON DUPLICATE KEY UPDATE v = VALUES(v); END IF; SELECT a.id, a.v, f.w FROM acc a INNER JOIN found f USING (id) ORDER BY a.id; END;
+CREATE PROCEDURE both_of(IN least INT) BEGIN DECLARE n INT; CALL find(least); CALL move(); SELECT COUNT(*) INTO n FROM found; SELECT n; END;
+CREATE PROCEDURE clean(IN all_of BOOLEAN) BEGIN IF all_of THEN TRUNCATE found; ELSE DELETE FROM found; END IF; END;
+CALL clean(FALSE);
+SELECT * FROM acc ORDER BY id;
+CREATE TEMPORARY TABLE found (id INT PRIMARY KEY, w INT);
+CALL find(15);
+SELECT * FROM found ORDER BY id;
+CALL move();
+SELECT * FROM kept ORDER BY id;
+BEGIN;
+CALL both_of(0);
+ROLLBACK;
+SELECT * FROM kept ORDER BY id;
+SELECT * FROM found ORDER BY id;
+CALL both_of(25);
+CALL clean(FALSE);
+SELECT * FROM found;
+CALL find(5);
+CALL clean(TRUE);
+SELECT * FROM found;
+SELECT * FROM acc ORDER BY id;
+DROP TEMPORARY TABLE found;
+CALL clean(FALSE);
+SELECT * FROM kept ORDER BY id;
+
+## a procedure that sets what stays with the session's connection, beside temporary tables
+CREATE TABLE acc (id INT PRIMARY KEY, v INT) /*weir: single */;
+INSERT INTO acc VALUES (1, 10), (2, 20), (3, 30);
+CREATE PROCEDURE locks() BEGIN DECLARE before INT; SET before = @@innodb_lock_wait_timeout; SET SESSION innodb_lock_wait_timeout = 7; SELECT id FROM acc WHERE id = 1 FOR UPDATE; SET SESSION innodb_lock_wait_timeout = before; END;
+CREATE PROCEDURE leaves() BEGIN DECLARE n INT DEFAULT 9; SET SESSION innodb_lock_wait_timeout = n; INSERT INTO found SELECT id FROM acc; END;
+SET SESSION innodb_lock_wait_timeout = 33;
+CREATE TEMPORARY TABLE found (id INT PRIMARY KEY);
+CALL locks();
+SELECT @@innodb_lock_wait_timeout;
+BEGIN;
+CALL leaves();
+SELECT @@innodb_lock_wait_timeout, COUNT(*) FROM found;
+COMMIT;
+SELECT @@innodb_lock_wait_timeout;
+DROP TEMPORARY TABLE found;
+SELECT @@innodb_lock_wait_timeout;

@@ -5,7 +5,7 @@
 //! table, view or procedure that an event uses comes to be elsewhere.
 
 use weir_catalog::{Catalog, Change, Constant, DefinitionKind, Event, EventPlace, Object, ShardId, Weights};
-use weir_plan::{Plan, SessionFacts, WriteKind};
+use weir_plan::{Plan, SessionFacts, TemporaryNames, WriteKind};
 use weir_sql::ast::{
     AlterEvent, Control, CreateEvent, CreateRoutine, DropProgram, Piece, RoutineBody, Span, StatementKind,
 };
@@ -188,7 +188,7 @@ fn changes_own_rows(asked: &Asked<'_>, catalog: &Catalog, text: &[u8], database:
         variable: &|_| None::<Constant>,
         in_transaction: false,
         for_write: false,
-        temporary: false,
+        temporary: &TemporaryNames::new(),
         mariadb: asked.mode.dialect == Dialect::MariaDb,
         home: ShardId(0),
         hinted: None,

@@ -13,7 +13,7 @@ use weir_exec::read::{Cancel, Collations};
 use weir_exec::write::{self, Generator};
 use weir_exec::{MultiShardResult, ShardLease, read};
 use weir_local::Flavor;
-use weir_plan::{Generate, Plan, Raise, Refusal, SessionFacts, WriteKind};
+use weir_plan::{Generate, Plan, Raise, Refusal, SessionFacts, TemporaryNames, WriteKind};
 use weir_shards::ask::ask;
 use weir_sql::{Bump, Dialect, LexMode};
 use weir_wire::{Capabilities, Failure};
@@ -108,7 +108,7 @@ impl Both {
             default_collation: &|_| Some("utf8mb4_general_ci".to_owned()),
             parameters: None,
             variable: &|_| Some(Constant::Null),
-            temporary: false,
+            temporary: &TemporaryNames::new(),
             for_write: false,
             in_transaction: self.in_transaction,
             mariadb,

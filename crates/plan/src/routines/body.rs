@@ -15,8 +15,13 @@ use weir_sql::ast::{
 use weir_sql::visit::{Flow, Node, walk};
 use weir_sql::{Bump, Dialect, LexMode, parse, parse_body};
 
-/// Whether a procedure may assign what it is given at a place.
-pub(super) type MayAssign<'f> = &'f dyn Fn(&ObjectName<'_>, usize) -> bool;
+/// What is asked about a body's names.
+pub(super) struct Asked<'f> {
+    /// Whether a procedure may assign what it is given at a place.
+    pub(super) may_assign: &'f dyn Fn(&ObjectName<'_>, usize) -> bool,
+    /// Whether a table is a temporary one of the session that hides no other.
+    pub(super) is_temporary: &'f dyn Fn(&ObjectName<'_>) -> bool,
+}
 
 /// What a text is, for messages, up to so many characters.
 const SHOWN: usize = 60;
@@ -68,6 +73,8 @@ pub(super) struct Body<'a> {
     pub(super) sets_session: bool,
     /// It makes, changes or drops tables, indexes or views.
     pub(super) defines: bool,
+    /// It empties temporary tables of the session (TRUNCATE).
+    pub(super) empties_temporary: bool,
     /// It has statements that tell about tables, or look after them.
     pub(super) tells: bool,
     /// Temporary tables of its database that it makes, and drops at the end.
@@ -95,7 +102,7 @@ pub(super) fn lower(name: &[u8]) -> String {
 }
 
 impl<'a> Body<'a> {
-    /// Takes a routine apart. `may_assign`: whether a procedure may assign what it is given at a place.
+    /// Takes a routine apart.
     ///
     /// # Errors
     /// What of it can't be read, as a clause that says so of it: "has …".
@@ -103,7 +110,7 @@ impl<'a> Body<'a> {
         arena: &'a Bump,
         routine: &'a Routine,
         dialect: Dialect,
-        may_assign: MayAssign<'_>,
+        asked: &Asked<'_>,
     ) -> Result<Body<'a>, String> {
         if routine.sql_mode.contains("ORACLE") {
             return Err("is written in sql_mode ORACLE".to_owned());
@@ -143,7 +150,7 @@ impl<'a> Body<'a> {
                 Piece::Variable(_) | Piece::Control(_) => {}
                 Piece::Assigned(name) => body.assign(name.name),
                 Piece::Expression(span) => body.expression(arena, span.text(text), mode)?,
-                Piece::Statement(span) => body.statement(arena, span.text(text), mode, may_assign)?,
+                Piece::Statement(span) => body.statement(arena, span.text(text), mode, asked)?,
             }
         }
         Ok(body)
@@ -171,6 +178,7 @@ impl<'a> Body<'a> {
             dynamic: false,
             sets_session: false,
             defines: false,
+            empties_temporary: false,
             tells: false,
             temporary: BTreeSet::new(),
         }
@@ -244,13 +252,7 @@ impl<'a> Body<'a> {
         Ok(())
     }
 
-    fn statement(
-        &mut self,
-        arena: &'a Bump,
-        text: &'a [u8],
-        mode: LexMode,
-        may_assign: MayAssign<'_>,
-    ) -> Result<(), String> {
+    fn statement(&mut self, arena: &'a Bump, text: &'a [u8], mode: LexMode, asked: &Asked<'_>) -> Result<(), String> {
         let cannot = || format!("has a statement that Weir cannot analyze ({})", shown(text));
         let parsed = parse(arena, text, mode).map_err(|_| cannot())?;
         let [statement] = parsed.statements else { return Err(cannot()) };
@@ -270,9 +272,7 @@ impl<'a> Body<'a> {
             StatementKind::Set(set) => {
                 set.items.iter().try_for_each(|item| self.set_item(arena, text, mode, &item.kind))
             }
-            StatementKind::Call(call) if call.package_database.is_none() => {
-                self.call(arena, text, mode, call, may_assign)
-            }
+            StatementKind::Call(call) if call.package_database.is_none() => self.call(arena, text, mode, call, asked),
             StatementKind::Signal(_) => Ok(()),
             StatementKind::GetDiagnostics(get) => get.items.iter().try_for_each(|item| self.target(&item.target)),
             StatementKind::Transaction(_) => {
@@ -299,6 +299,10 @@ impl<'a> Body<'a> {
             StatementKind::DropTables(drop) if self.drops_temporary(drop) => {
                 // Without TEMPORARY it commits.
                 self.controls |= !drop.temporary;
+                Ok(())
+            }
+            StatementKind::Truncate(truncate) if (asked.is_temporary)(&truncate.table) => {
+                (self.empties_temporary, self.controls) = (true, true);
                 Ok(())
             }
             _ if tells(statement) && self.temporary.is_empty() => {
@@ -363,12 +367,12 @@ impl<'a> Body<'a> {
         text: &'a [u8],
         mode: LexMode,
         call: &'a CallProcedure<'a>,
-        may_assign: MayAssign<'_>,
+        asked: &Asked<'_>,
     ) -> Result<(), String> {
         let mut arguments = Vec::new();
         for (place, argument) in call.arguments.iter().enumerate() {
             if matches!(argument.bare().kind, ExprKind::UserVariable(_) | ExprKind::Column(_))
-                && may_assign(&call.name, place)
+                && (asked.may_assign)(&call.name, place)
             {
                 self.target(argument.bare())?;
             }

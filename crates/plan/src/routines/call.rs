@@ -41,7 +41,7 @@ pub(super) struct CallNeeds {
     /// The shards that have all tables of which any shard has all rows.
     pub(super) able: Shards,
     pub(super) raise: Option<Raise>,
-    /// Where statements run that name the body's own temporary tables.
+    /// Where statements run that name temporary tables, the body's own or the session's.
     pub(super) temporary_on: Option<ShardId>,
     /// The routines that are being looked at, the outermost first.
     pub(super) around: Vec<Looked>,
@@ -58,14 +58,24 @@ pub(super) struct Looked {
 
 /// The plan of a CALL: the shard that can run all of it, or its statements one by one.
 pub(crate) fn plan_call(planner: &Planner<'_>, call: &CallProcedure<'_>) -> Result<Plan, Refusal> {
-    match to_one_shard(planner, call) {
-        Err(Refusal::NotSupported { need, message }) => stepwise::plan(planner, call, need, message),
+    let beside = !planner.session.temporary.is_empty();
+    let stepwise = |need, message| stepwise::plan(planner, call, need, message);
+    match to_one_shard(planner, call, false) {
+        Err(Refusal::NotSupported { need, message }) => match stepwise(need, message) {
+            refused @ Err(Refusal::NotSupported { .. }) if beside => to_one_shard(planner, call, true).or(refused),
+            planned => planned,
+        },
+        // In autocommit each statement of the body is a transaction of its own, which the session's connection does not take part in.
+        Ok(Plan::Route(route)) if beside && !planner.session.in_transaction && route.shard != planner.home() => {
+            let message = "the session's temporary tables are on another shard".to_owned();
+            stepwise(Need::OneServer, message).or(Ok(Plan::Route(route)))
+        }
         planned => planned,
     }
 }
 
-/// The shard of a CALL.
-fn to_one_shard(planner: &Planner<'_>, call: &CallProcedure<'_>) -> Result<Plan, Refusal> {
+/// The shard of a CALL. `bound`: it may leave things with the session's connection, to which temporary tables bind the session.
+fn to_one_shard(planner: &Planner<'_>, call: &CallProcedure<'_>, bound: bool) -> Result<Plan, Refusal> {
     let session = planner.session;
     let database = call.name.database.map(|database| database.name).or(session.database);
     let Some((_, database)) = database.and_then(|database| planner.catalog.database(database)) else {
@@ -103,12 +113,18 @@ fn to_one_shard(planner: &Planner<'_>, call: &CallProcedure<'_>) -> Result<Plan,
     let folder = Folder { text: planner.text, session, assigns, trace: None };
     let arguments: Vec<Option<Constant>> =
         call.arguments.iter().map(|argument| folder.fold(argument).map(|known| known.constant)).collect();
+    let bound = (bound && understood.sets_session || understood.of_session).then(|| planner.home());
     let place = |on: Option<ShardId>| {
         let able = Shards::of(&database.shards);
-        let mut place = CallNeeds { kind, needed: Vec::new(), able, raise: None, temporary_on: on, around: Vec::new() };
+        let needed = bound.map(|shard| (shard, "the session's temporary tables".to_owned()));
+        let needed = needed.into_iter().collect();
+        let mut place = CallNeeds { kind, needed, able, raise: None, temporary_on: on, around: Vec::new() };
         place.look(planner, &known, (kind, &call.name), &arguments, 0)?;
         place.plan(planner, &call.name)
     };
+    if bound.is_some() {
+        return place(bound);
+    }
     if understood.sets_session {
         return Err(refusal(kind, &call.name, "sets variables of the session, which would stay on one connection"));
     }

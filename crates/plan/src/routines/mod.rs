@@ -2,7 +2,8 @@
 //!
 //! What must always hold: a routine is understood only if all of its body is: each statement, and each routine that it calls. What is
 //! understood is told by the catalog's text of it; whoever may have other tables under its names (a session with temporary tables) says
-//! so ([`SessionFacts::temporary`](crate::SessionFacts)), and nothing is understood then.
+//! so ([`SessionFacts::temporary`](crate::SessionFacts)): a routine that names one of them in place of a table that it hides is not
+//! understood, nor a function that names one at all.
 
 mod body;
 mod call;
@@ -18,9 +19,11 @@ use weir_sql::facts::{Programs, Varies, facts_with};
 use weir_sql::resolve::{Context, Roles, Table};
 use weir_sql::{Bump, Class, Dialect, Effects, Pins};
 
+use crate::TemporaryNames;
+
 pub use body::is_definition;
 pub(crate) use body::mode_of;
-use body::{Body, BodyStatement};
+use body::{Asked, Body, BodyStatement};
 pub(crate) use call::plan_call;
 pub(crate) use function::{allow_changes, calls_placed, function_needs};
 
@@ -44,8 +47,12 @@ pub struct Understood {
     pub beyond_copies: bool,
     /// It changes or locks rows.
     pub changes: bool,
+    /// Triggers may run, of which nothing is known.
+    pub triggers: bool,
     /// It makes temporary tables, and drops them; after an error they may be left.
     pub temporary: bool,
+    /// It names temporary tables of the session: it runs where these are.
+    pub of_session: bool,
     /// It runs texts that are known only when it runs (PREPARE): what they do is not among the rest.
     pub dynamic: bool,
     /// It sets variables of the session.
@@ -69,8 +76,8 @@ pub struct KnownPrograms<'a> {
     pub database: Option<&'a [u8]>,
     /// The kind of server.
     pub dialect: Dialect,
-    /// The session has temporary tables: nothing is known then.
-    pub temporary: bool,
+    /// The session's temporary tables.
+    pub temporary: &'a TemporaryNames,
     /// It is in a transaction: what ends it has to be seen.
     pub in_transaction: bool,
     depth: usize,
@@ -91,7 +98,7 @@ impl<'a> KnownPrograms<'a> {
         catalog: &'a Catalog,
         database: Option<&'a [u8]>,
         dialect: Dialect,
-        temporary: bool,
+        temporary: &'a TemporaryNames,
         in_transaction: bool,
     ) -> KnownPrograms<'a> {
         KnownPrograms { catalog, database, dialect, temporary, in_transaction, depth: 0, around: None }
@@ -122,9 +129,6 @@ impl<'a> KnownPrograms<'a> {
 
     /// What a routine of this database does.
     fn understand(&self, kind: RoutineKind, database: &str, routine: &Routine) -> Result<Understood, String> {
-        if self.temporary {
-            return Err("could see the session's temporary tables in place of others".to_owned());
-        }
         if kind == RoutineKind::Procedure && self.is_around(routine) {
             // What it does is what is being looked for.
             return Ok(Understood::default());
@@ -141,11 +145,16 @@ impl<'a> KnownPrograms<'a> {
             around: Some(&around),
             ..*self
         };
+        if !self.temporary.is_empty() && (body.defines || body.tells) {
+            // What these statements name is not among the parts.
+            return Err(HIDDEN.to_owned());
+        }
         let temporary = !body.temporary.is_empty();
         let mut all = Understood {
             controls: body.controls,
             changes: temporary,
             temporary,
+            of_session: body.empties_temporary,
             dynamic: body.dynamic,
             sets_session: body.sets_session,
             defines: body.defines,
@@ -153,7 +162,7 @@ impl<'a> KnownPrograms<'a> {
             ..Understood::default()
         };
         for name in &body.temporary {
-            if within.check_table(within.database, name).is_ok() {
+            if within.check_table(within.database, name).is_ok() || within.is_of_session(within.database, name) {
                 return Err(format!("makes a temporary table that hides the table {}", body::shown(name)));
             }
         }
@@ -172,14 +181,29 @@ impl<'a> KnownPrograms<'a> {
         match &all.missing {
             // A server says so when it comes there, which it does not for a part of a statement alone.
             Some(why) if kind == RoutineKind::Function => Err(why.clone()),
+            _ if kind == RoutineKind::Function && all.of_session => Err(HIDDEN.to_owned()),
             _ => Ok(all),
         }
+    }
+
+    /// Whether it is a temporary table of the session.
+    fn is_of_session(&self, database: Option<&[u8]>, name: &[u8]) -> bool {
+        let folded = |name: &[u8]| if self.catalog.fold_case { name.to_ascii_lowercase() } else { name.to_vec() };
+        let Some(database) = database.filter(|_| !self.temporary.is_empty()) else { return false };
+        self.temporary.contains(&(folded(database), folded(name)))
     }
 
     /// A routine of this database, taken apart.
     fn body<'r>(&self, arena: &'r Bump, database: &str, routine: &'r Routine) -> Result<Body<'r>, String> {
         let within = KnownPrograms { database: Some(database.as_bytes()), ..*self };
-        Body::of(arena, routine, self.dialect, &|name, place| within.may_assign(name, place))
+        let asked = Asked {
+            may_assign: &|name, place| within.may_assign(name, place),
+            is_temporary: &|name| {
+                let database = name.database.map_or(within.database, |database| Some(database.name));
+                within.is_of_session(database, name.name.name) && within.check_table(database, name.name.name).is_err()
+            },
+        };
+        Body::of(arena, routine, self.dialect, &asked)
     }
 
     /// Whether a procedure may assign what it is given as this argument.
@@ -210,9 +234,20 @@ impl<'a> KnownPrograms<'a> {
         check_class(&facts.class, part.text)?;
         let others = facts.names.tables().map(|(_, table)| table).filter(|table| !self.is_temporary(body, table));
         for table in others {
+            if self.is_of_session(table.database, table.name) {
+                if self.check_table(table.database, table.name).is_ok() {
+                    return Err(HIDDEN.to_owned());
+                }
+                all.of_session = true;
+                continue;
+            }
             all.tables = true;
             all.beyond_copies |= !self.is_copy(table.database, table.name);
-            all.changes |= !(table.roles - Roles::READ).is_empty();
+            let writes = !(table.roles - Roles::READ).is_empty();
+            all.changes |= writes;
+            // What a view may do is not looked at.
+            let known = table.database.and_then(|database| self.catalog.table(database, table.name));
+            all.triggers |= known.is_none_or(|(_, known)| writes && known.triggers);
             if !all.defines
                 && let Err(why) = self.check_table(table.database, table.name)
             {
@@ -223,6 +258,7 @@ impl<'a> KnownPrograms<'a> {
         all.effects |= facts.class.effects - Effects::SETS_USER_VARIABLES;
         all.varies |= facts.varies;
         all.changes |= facts.varies.contains(Varies::CHANGES);
+        all.triggers |= facts.varies.contains(Varies::CHANGES);
         Ok(())
     }
 
@@ -285,6 +321,9 @@ impl<'a> KnownPrograms<'a> {
     }
 }
 
+/// Why a routine isn't understood in a session with temporary tables.
+const HIDDEN: &str = "could see the session's temporary tables in place of others";
+
 /// Why a routine isn't understood that the catalog does not have.
 const UNKNOWN: &str = "has a body that Weir does not know: it was not created through Weir (ALTER PROCEDURE … COMMENT '' lets Weir read it), or is being \
                        defined just now";
@@ -313,6 +352,12 @@ pub fn check_class(class: &Class, text: &[u8]) -> Result<(), String> {
 }
 
 impl Understood {
+    /// Whether it leaves nothing with a connection, whatever a server says of changes of the session's state.
+    pub fn leaves_nothing(&self) -> bool {
+        let leaves = self.triggers || self.temporary || self.dynamic || self.sets_session || self.defines || self.tells;
+        !leaves && !self.effects.intersects(Effects::SETS_USER_VARIABLES)
+    }
+
     fn add(&mut self, other: Understood) {
         self.effects |= other.effects;
         self.varies |= other.varies;
@@ -321,7 +366,9 @@ impl Understood {
         self.tables |= other.tables;
         self.beyond_copies |= other.beyond_copies;
         self.changes |= other.changes;
+        self.triggers |= other.triggers;
         self.temporary |= other.temporary;
+        self.of_session |= other.of_session;
         self.dynamic |= other.dynamic;
         self.sets_session |= other.sets_session;
         self.defines |= other.defines;

@@ -32,7 +32,7 @@ pub(super) fn plan(
 ) -> Result<Plan, Refusal> {
     let known = planner.programs();
     // What is not understood as a whole could leave something on a connection.
-    if known.procedure(&call.name).is_err() {
+    if known.procedure(&call.name).map_or(true, |understood| understood.of_session) {
         return Err(Refusal::NotSupported { need, message });
     }
     match stepwise(planner, &known, call) {

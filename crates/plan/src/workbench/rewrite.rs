@@ -209,9 +209,9 @@ impl<'p, 'a> Rewriter<'p, 'a> {
     /// may read the view only is refused by the servers.
     fn view(&mut self, database: &str, name: &[u8]) -> Result<(&'a str, Pieces), Refusal> {
         let known = self.planner.catalog.view(database.as_bytes(), name);
-        let (view, text) = known.ok_or_else(|| match self.planner.session.temporary {
-            true => unknown(name),
-            false => missing(database, name),
+        let (view, text) = known.ok_or_else(|| match self.planner.session.temporary.is_empty() {
+            true => missing(database, name),
+            false => unknown(name),
         })?;
         if self.depth >= DEEPEST {
             return Err(Refusal::NeedsWorkbench("views upon views".to_owned()));

@@ -78,7 +78,7 @@ impl<'a> Target<'a> {
 fn is_missing(input: &Input<'_>, database: &[u8], name: &[u8]) -> bool {
     let Some((_, known)) = input.catalog.database(database) else { return false };
     let is_view = std::str::from_utf8(name).map_or(true, |name| known.views.contains_key(name));
-    !is_view && !input.session.temporary
+    !is_view && input.session.temporary.is_empty()
 }
 
 /// The catalog's columns, for the resolution of names.

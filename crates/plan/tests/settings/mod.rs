@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use weir_catalog::{Constant, ShardId};
-use weir_plan::SessionFacts;
+use weir_plan::{SessionFacts, TemporaryNames};
 use weir_sql::{Dialect, LexMode};
 
 /// What the settings of a case say.
 #[derive(Clone, Default)]
 pub(crate) struct Settings {
     pub(crate) parameters: Option<Vec<Constant>>,
+    pub(crate) temporary: TemporaryNames,
     pub(crate) transaction: bool,
     pub(crate) home: u16,
     pub(crate) hinted: Option<u16>,
@@ -22,6 +23,7 @@ impl Settings {
         let (name, value) = line.split_once(' ').unwrap_or((line, ""));
         match name {
             "parameters" => self.parameters = Some(value.split(", ").map(constant).collect()),
+            "temporary" => self.temporary.extend(value.split(", ").map(|name| (b"app".to_vec(), name.into()))),
             "transaction" => self.transaction = true,
             "home" => self.home = value.parse().expect("a shard's place"),
             "hinted" => self.hinted = Some(value.parse().expect("a shard's place")),
@@ -43,7 +45,7 @@ impl Settings {
             default_collation: &|charset| Some(format!("{charset}_general_ci")),
             parameters: self.parameters.as_deref(),
             variable: &|name| (name == b"five").then_some(Constant::Integer(5)),
-            temporary: false,
+            temporary: &self.temporary,
             for_write: false,
             in_transaction: self.transaction,
             mariadb: self.mariadb,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use weir_backend::profile::Profile;
 use weir_catalog::{Catalog, Constant, Placement, RoutineKind, ShardId, Weights};
 use weir_plan::write::with_values;
-use weir_plan::{Effort, Need, Plan, Refusal, Running, SessionFacts, views};
+use weir_plan::{Effort, Need, Plan, Refusal, Running, SessionFacts, TemporaryNames, views};
 use weir_shards::Sharding;
 use weir_shards::own::quoted;
 use weir_sql::ast::{self, StatementKind};
@@ -145,7 +145,7 @@ impl Session {
             literals: circumstances.literals.clone(),
             constants: constants.map_err(malformed)?,
             knows_unset: self.state.pins.is_empty(),
-            temporary: !self.state.temporary.is_empty(),
+            temporary: self.state.temporary.clone(),
             in_transaction: self.state.in_transaction(),
             mariadb: self.identity.mariadb,
             home: self.home(),
@@ -261,7 +261,7 @@ struct OwnFacts {
     constants: Option<Vec<Constant>>,
     /// User variables that aren't known are NULL.
     knows_unset: bool,
-    temporary: bool,
+    temporary: TemporaryNames,
     in_transaction: bool,
     mariadb: bool,
     home: ShardId,
@@ -298,7 +298,7 @@ impl OwnFacts {
             default_collation: &default_collation,
             parameters: self.constants.as_deref(),
             variable: &variable,
-            temporary: self.temporary,
+            temporary: &self.temporary,
             for_write: false,
             in_transaction: self.in_transaction,
             mariadb: self.mariadb,

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use weir_plan::routines::KnownPrograms;
-use weir_sql::ast::StatementKind;
+use weir_sql::ast::{Expr, ExprKind, StatementKind};
 use weir_sql::{Class, Pins, TextKind, classify_with};
 
 use super::super::Session;
@@ -34,10 +34,22 @@ impl Session {
         known.map(|understood| understood.variables).unwrap_or_default()
     }
 
+    /// Whether a statement is a CALL that leaves nothing with its connection: MariaDB says of others, too, that they have changed the session's state.
+    pub(in super::super) fn is_harmless_call(&self, asked: &Statement<'_>) -> bool {
+        let Some(StatementKind::Call(call)) = asked.only().map(|statement| statement.kind) else { return false };
+        let plain = |argument: &Expr<'_>| {
+            matches!(argument.bare().kind, ExprKind::Literal(_) | ExprKind::Parameter(_) | ExprKind::UserVariable(_))
+        };
+        let harmless = |programs: &KnownPrograms<'_>| {
+            programs.procedure(&call.name).is_ok_and(|understood| understood.leaves_nothing())
+        };
+        call.arguments.iter().all(plain) && self.with_programs(harmless).unwrap_or(false)
+    }
+
     fn with_programs<T>(&self, ask: impl FnOnce(&KnownPrograms<'_>) -> T) -> Option<T> {
         let catalog = self.sharding()?.catalog();
         let profile = &self.state.profile;
-        let temporary = !self.state.temporary.is_empty();
+        let temporary = &self.state.temporary;
         let in_transaction = self.state.in_transaction();
         let dialect = self.state.lex.dialect;
         let programs = KnownPrograms::new(&catalog, profile.database.as_deref(), dialect, temporary, in_transaction);

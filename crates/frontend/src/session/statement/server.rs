@@ -7,7 +7,7 @@ use std::rc::Rc;
 use weir_backend::prepared::StatementKey;
 use weir_exec::SQL_PREPARED;
 use weir_exec::write::Generator;
-use weir_sql::{Effects, RoutingHint};
+use weir_sql::{Effects, Pins, RoutingHint};
 use weir_wire::Failure;
 use weir_wire::reply::ReplyKind;
 use weir_wire::stmt::query_payload;
@@ -111,7 +111,7 @@ impl Session {
         lost: Option<Failure>,
     ) -> Result<ReplyOutcome, Stopped> {
         let mut retries = self.retries(statement.class);
-        let bound = self.state.pins;
+        let (bound, unseen) = (self.state.pins, self.state.assigned_unseen);
         let mut done = match lost {
             Some(failure) => Err(Stopped::Refused(failure)),
             None => self.run_attempt(statement).await,
@@ -124,6 +124,10 @@ impl Session {
             done = self.run_attempt(statement).await;
         };
         self.take_residue(statement, &outcome, bound).await?;
+        if self.state.assigned_unseen && !unseen && self.is_harmless_call(statement) {
+            self.state.assigned_unseen = false;
+            self.state.pins -= Pins::COMPUTED_USER_VARIABLE - bound;
+        }
         self.take_along().await?;
         Ok(outcome)
     }
