@@ -13,6 +13,7 @@
 pub mod hot_rows;
 pub mod read;
 mod sql_prepare;
+mod turns;
 pub mod values;
 pub mod variables;
 pub mod workbench;

@@ -15,6 +15,7 @@ use super::lines::{Field, Lines, NextLine};
 use super::returned::Keeper;
 use super::send::{self, Done, Order, Replied, Surroundings};
 use super::{WriteContext, internal, worst};
+use crate::turns::Turns;
 use crate::{MultiShardResult, ShardLease};
 use weir_shards::Sharding;
 use weir_shards::ask::ask;
@@ -112,6 +113,8 @@ struct Loading<'p> {
     latest: Option<ShardId>,
     /// A part was lost.
     lost: Option<Failure>,
+    /// A client that sends without end leaves the worker to others between lines.
+    turns: Turns,
 }
 
 impl<'p> Loading<'p> {
@@ -140,7 +143,7 @@ impl<'p> Loading<'p> {
         }
         // The server's question was the packet with number 1.
         let pending = parts.iter().map(|_| (Vec::new(), 2)).collect();
-        Ok(Loading { parts, replies, pending, latest: None, lost: None })
+        Ok(Loading { parts, replies, pending, latest: None, lost: None, turns: Turns::default() })
     }
 
     /// Whether all of them want the file.
@@ -197,6 +200,7 @@ impl<'p> Loading<'p> {
             if *skip > 0 {
                 let NextLine::Whole(end, _) = lines.skip(rest, last) else { break };
                 (at, *skip) = (at + end, *skip - 1);
+                self.turns.took(end).await;
                 continue;
             }
             let Some(start) = lines.start(rest) else { break };
@@ -210,6 +214,7 @@ impl<'p> Loading<'p> {
                 }
             }
             at += start + end;
+            self.turns.took(start + end).await;
             if self.pending.iter().any(|(pending, _)| pending.len() > 16 * PACKET) {
                 self.send(false).await?;
             }
