@@ -111,9 +111,9 @@ impl Profile {
         self.user_variables.get(name).map(AsRef::as_ref)
     }
 
-    /// The bytes of the literals that user variables are set to.
+    /// What the session's user variables take, each as [`user_variable_bytes`].
     pub fn user_variable_bytes(&self) -> usize {
-        self.user_variables.values().map(|literal| literal.len()).sum()
+        self.user_variables.iter().map(|(name, literal)| user_variable_bytes(name, literal)).sum()
     }
 
     /// Whether any user variable is set.
@@ -331,16 +331,30 @@ fn typed(literal: &str) -> String {
     [&literal[..=open], &literal[close..]].concat()
 }
 
-/// `SET` statements of these items, of at most `most` bytes each, unless one item alone has more.
+/// What a user variable takes in a profile, which each change copies and each statement may send: without its name and its place, a great
+/// many short ones would cost more than a few long ones.
+pub fn user_variable_bytes(name: &str, literal: &str) -> usize {
+    const PLACE: usize = 100;
+    PLACE + name.len() + literal.len()
+}
+
+/// `SET` statements of these items, of at most `most` bytes each, unless one item alone has more. MySQL descends into them, and its stack has
+/// room for some thousands.
 pub fn set_texts(items: &[String], most: usize) -> Vec<String> {
+    const ITEMS: usize = 1000;
     let mut texts: Vec<String> = Vec::new();
+    let mut count = 0;
     for item in items {
         match texts.last_mut() {
-            Some(text) if text.len() + 1 + item.len() <= most => {
+            Some(text) if text.len() + 1 + item.len() <= most && count < ITEMS => {
                 text.push(',');
                 text.push_str(item);
+                count += 1;
             }
-            _ => texts.push(format!("SET {item}")),
+            _ => {
+                texts.push(format!("SET {item}"));
+                count = 1;
+            }
         }
     }
     texts

@@ -117,8 +117,6 @@ fn what_is_set_is_cut_into_texts_that_a_server_takes() {
     assert_eq!(set_texts(&items, 10), ["SET a=1", "SET b=2", "SET c='long enough'", "SET d=4"]);
     assert_eq!(set_texts(&items, 1000), ["SET a=1,b=2,c='long enough',d=4"]);
     assert!(set_texts(&[], 10).is_empty());
-    let profile = Profile::default().with_user_variables([("a", "'abc'"), ("b", "1")]);
-    assert_eq!(profile.user_variable_bytes(), 6);
 }
 
 #[test]
@@ -148,4 +146,20 @@ fn the_parsing_part_is_put_back_over_the_rest() {
     assert_eq!(mixed.database.as_deref(), Some(&b"a"[..]));
     assert_eq!(mixed.variable("sql_mode"), Some("ANSI"));
     assert_eq!(mixed.variable("time_zone"), Some("+02:00"));
+}
+
+#[test]
+fn many_items_are_set_in_several_texts() {
+    let items: Vec<String> = (0..2500).map(|n| format!("@`v{n}`={n}")).collect();
+    let texts = set_texts(&items, usize::MAX);
+    assert_eq!(texts.len(), 3);
+    let back: Vec<&str> =
+        texts.iter().flat_map(|text| text.strip_prefix("SET ").unwrap_or_default().split(',')).collect();
+    assert_eq!(back, items);
+}
+
+#[test]
+fn short_user_variables_take_more_than_their_literals() {
+    let profile = Profile::default().with_user_variables([("a", "1"), ("bc", "22")]);
+    assert_eq!(profile.user_variable_bytes(), 206);
 }

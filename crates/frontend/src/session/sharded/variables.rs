@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use futures_util::future::join_all;
+use weir_backend::profile::user_variable_bytes;
 use weir_exec::{MultiShardResult, ShardLease, values, variables};
 use weir_plan::LoadFile;
 use weir_sql::visit::{Flow, NameRole, Node, walk};
@@ -154,9 +155,10 @@ impl Session {
         // Those that are known already count too: a value that takes another's place counts twice, which is not much.
         let mut room = values::MOST_LITERALS.saturating_sub(self.state.profile.user_variable_bytes());
         for (name, literal) in names.iter().zip(&literals) {
-            match literal.as_deref().filter(|literal| literal.len() <= room) {
+            let taken = |literal: &str| user_variable_bytes(name, literal);
+            match literal.as_deref().filter(|literal| taken(literal) <= room) {
                 Some(literal) => {
-                    room -= literal.len();
+                    room -= taken(literal);
                     self.state.kept.remove(name);
                     known.push((name.as_str(), literal));
                 }

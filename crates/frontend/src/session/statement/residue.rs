@@ -5,7 +5,7 @@
 use std::rc::Rc;
 use weir_wire::charset::has_ascii;
 
-use weir_backend::profile::charset_of;
+use weir_backend::profile::{charset_of, user_variable_bytes};
 use weir_exec::values;
 use weir_sql::ast::StatementKind;
 use weir_sql::facts::nothing_ran;
@@ -103,9 +103,9 @@ impl Session {
             self.note_assigned_in(text);
             return;
         };
-        let lengths = literals.iter().map(|(_, literal)| literal.len());
-        let all = self.state.profile.user_variable_bytes() + lengths.clone().sum::<usize>();
-        if all > values::MOST_LITERALS || lengths.max() > Some(values::MOST_LITERAL) {
+        let taken = literals.iter().map(|(name, literal)| user_variable_bytes(name, literal));
+        let all = self.state.profile.user_variable_bytes() + taken.sum::<usize>();
+        if all > values::MOST_LITERALS || literals.iter().any(|(_, literal)| literal.len() > values::MOST_LITERAL) {
             // Too much to be sent with a statement.
             self.state.pins |= Pins::COMPUTED_USER_VARIABLE;
             self.note_assigned_in(text);
