@@ -272,8 +272,9 @@ impl Session {
             connection.set_profile(profile);
             self.state.learn_lex_mode(&self.identity);
         }
-        let explained = !changes.is_empty()
-            || outcome.schema.is_some()
+        // A routine out of sight that has set one of the server's variables may have set one of the user's as well.
+        let runs_routines = class.kind == TextKind::Select || class.effects.contains(Effects::WRITES);
+        let explained = !runs_routines && (!changes.is_empty() || outcome.schema.is_some())
             || !class.pins.is_empty()
             || !class.releases.is_empty()
             || matches!(class.kind, TextKind::SetUserVariables(_) | TextKind::Set)
