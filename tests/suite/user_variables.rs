@@ -1,14 +1,20 @@
 //! Prepared statements with user variables, of sessions that share one connection: a server takes a variable for what it is when the
 //! statement is prepared, and each session's is what that session had then.
 
+use std::time::Duration;
+
 use libtest_mimic::Failed;
+use mysql::prelude::Queryable;
 use weir_local::Flavor;
 
 use crate::Collector;
 use crate::compare::{self, Pair};
-use crate::lab::{APP, Lab};
+use crate::driver::{connect, expect_equal, serves, value};
+use crate::lab::{APP, Endpoint, Lab, Site, eventually};
 use crate::login::Login;
+use crate::weir::Weir;
 
+const BOUND: Duration = Duration::from_secs(30);
 /// One connection for two sessions: what one has prepared is there for the other.
 const SETTINGS: [(&str, &str); 2] = [("pool.max_connections", "1"), ("workers.threads", "1")];
 
@@ -35,6 +41,9 @@ const THEN: [&str; 4] = ["'2x'", "7", "2.5", "NULL"];
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
     tests.add("a_prepared_statement_has_user_variables_of_the_types_that_they_had", types_at_preparation);
+    tests.add("a_view_leaves_its_functions_user_variables_to_nobody", out_of_sight);
+    tests.add_for_weir("thousands_of_user_variables_go_along_to_other_shards", thousands);
+    tests.add_for_weir("nobody_is_told_of_the_diagnostics_of_others", diagnostics_of_others);
 }
 
 fn types_at_preparation(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
@@ -70,4 +79,96 @@ fn types_at_preparation(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
         }
         Ok(())
     })
+}
+
+const OUT_OF_SIGHT: [&str; 4] = [
+    "DROP DATABASE IF EXISTS {db}",
+    "CREATE DATABASE {db}",
+    "CREATE FUNCTION {db}.f() RETURNS INT DETERMINISTIC BEGIN SET @seen = 9; SET SESSION sort_buffer_size = 262144; RETURN 1; END",
+    "CREATE VIEW {db}.v AS SELECT {db}.f() AS one",
+];
+
+/// A function that a view calls sets a variable of the server, of which the reply tells, and one of the user, of which it says only that
+/// something has changed.
+fn out_of_sight(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    let site = lab.site(flavor)?;
+    lab.with_endpoint(site, &SETTINGS, |endpoint| {
+        let sides = compare::sides(site, endpoint, &format!("{}outofsight", compare::letter(flavor)));
+        compare::fill(site, &sides, &OUT_OF_SIGHT)?;
+        let login = Login::new(APP.0, APP.1);
+        let mut session = Pair::new(&sides, &login, false);
+        session.run("SELECT one FROM v")?;
+        session.run("SELECT @seen")?;
+        drop(session);
+        Ok(Pair::new(&sides, &login, false).run("SELECT @seen")?)
+    })
+}
+
+/// Connections that a failed statement, or a question of Weir's own, has left are lent to sessions that have run nothing yet.
+fn diagnostics_of_others(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    over_two_shards(lab, flavor, |endpoint| {
+        let mut session = connect(endpoint.port, APP, None)?;
+        session.query_drop("CREATE DATABASE t_told")?;
+        session.query_drop("CREATE TABLE t_told.t (id INT PRIMARY KEY, v INT)")?;
+        session.query_drop("INSERT INTO t_told.t VALUES (1, 0), (2, 0), (3, 0), (4, 0)")?;
+        for text in [
+            "SELECT secret FROM t_told.t ORDER BY id",
+            "SELECT t_told.secret(1) FROM t_told.t",
+            "CREATE TABLE t_told.t (id INT)",
+        ] {
+            expect_equal(text, session.query_drop(text).is_err(), true)?;
+            for _ in 0..4 {
+                let mut other = connect(endpoint.port, APP, None)?;
+                expect_equal(text, value(&mut other, "SELECT @@error_count")?, "0".into())?;
+                expect_equal(text, other.query::<mysql::Row, _>("SHOW WARNINGS")?.len(), 0)?;
+                let mut other = connect(endpoint.port, APP, None)?;
+                expect_equal(text, other.query::<mysql::Row, _>("SHOW WARNINGS")?.len(), 0)?;
+            }
+        }
+        Ok(())
+    })
+}
+
+fn over_two_shards(lab: &Lab, flavor: Flavor, case: fn(&Endpoint) -> Result<(), Failed>) -> Result<(), Failed> {
+    let parent = lab.directory()?;
+    let sites = [Site::start(flavor, &parent, "s1", &[])?, Site::start(flavor, &parent, "s2", &[])?];
+    let servers = [("s1", vec![&sites[0].server]), ("s2", vec![&sites[1].server])];
+    let weir = Weir::start_shards(&parent, &servers, &[])?;
+    lab.judge(Endpoint::of(weir), |endpoint| {
+        eventually(BOUND, "the servers answer", || serves(endpoint.port, APP))?;
+        case(endpoint)
+    })
+}
+
+/// Servers have stacks of some hundred KB, and descend into a text that is made of many items.
+fn thousands(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    const MANY: usize = 3000;
+    over_two_shards(lab, flavor, |endpoint| {
+        let mut session = connect(endpoint.port, APP, None)?;
+        session.query_drop("CREATE DATABASE t_many")?;
+        session.query_drop("CREATE TABLE t_many.t (id INT PRIMARY KEY, v INT)")?;
+        session.query_drop("INSERT INTO t_many.t VALUES (1, 0), (2, 0), (3, 0), (4, 0)")?;
+        let items = |sign: &str| -> Vec<String> { (0..MANY).map(|n| format!("@v{n} = {sign}{n}")).collect() };
+        // In one text, of which the values are read; and one by one, as literals that Weir knows.
+        session.query_drop(format!("SET {}", items("").join(", ")))?;
+        expect_the_last(&mut session, "2999")?;
+        session.query_drop(format!("SET {}", items("1 + ").join(", ")))?;
+        expect_the_last(&mut session, "3000")?;
+        for item in items("-") {
+            session.query_drop(format!("SET {item}"))?;
+        }
+        expect_the_last(&mut session, "-2999")
+    })
+}
+
+/// The variable has its value in statements of all shards, and of each.
+fn expect_the_last(session: &mut mysql::Conn, last: &str) -> Result<(), Failed> {
+    expect_equal("of all", value(session, "SELECT MIN(v + @v2999) FROM t_many.t")?, last.into())?;
+    for id in 1..=4 {
+        session.query_drop(format!("UPDATE t_many.t SET v = @v2999 WHERE id = {id}"))?;
+        let read = value(session, &format!("SELECT v FROM t_many.t WHERE id = {id}"))?;
+        expect_equal("of one", read, last.into())?;
+        session.query_drop(format!("UPDATE t_many.t SET v = 0 WHERE id = {id}"))?;
+    }
+    Ok(())
 }

@@ -21,6 +21,10 @@ impl Session {
     pub(super) async fn before_diagnostics(&mut self, statement: &Statement<'_>) -> Result<bool, Stopped> {
         let (class, by) = (statement.class, statement.asked_by());
         let asks = class.effects.contains(Effects::USES_WARNINGS) && class.kind != TextKind::Multiple;
+        if class.effects.contains(Effects::USES_WARNINGS) && self.state.latest.diagnostics == Diagnostics::Empty {
+            self.clear_those_of_others(class).await?;
+            return Ok(false);
+        }
         let Diagnostics::Learnt(conditions) = &self.state.latest.diagnostics else { return Ok(false) };
         if !asks {
             return Ok(false);
@@ -90,6 +94,17 @@ impl Session {
     /// Whether a variable names a character set whose texts are no ASCII.
     fn has_wide(&self, variable: &str) -> bool {
         self.state.profile.variable(variable).map(charset_of).is_some_and(is_wide)
+    }
+
+    /// The session has none, but a connection from the pool may have those of another session's statement, or of a question of Weir's own:
+    /// nothing that the session has run there so far need have named a table, without which MariaDB lets them be.
+    async fn clear_those_of_others(&mut self, class: &Class) -> Result<(), Stopped> {
+        self.have_connection().await?;
+        self.queue_wait();
+        self.queue_session_state(class)?;
+        self.connection().flush().await?;
+        self.confirm_state().await?;
+        self.clear_those_of_before().await
     }
 
     /// The latest statement has left none, and ran elsewhere: the session's connection may have those of the one before.
