@@ -71,6 +71,21 @@ fn suspected(endpoint: &Endpoint, interval: Duration) -> BTreeSet<usize> {
     if sessions > 1 { shards } else { BTreeSet::new() }
 }
 
+/// Who waits, or is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Party {
+    Session(u32),
+    /// A connection of no session, on this shard: a client's own to the server, or one that Weir has lost and the server has not yet. What
+    /// its transaction has locked stays locked.
+    Other(usize, u32),
+}
+
+impl Party {
+    fn is_other(self) -> bool {
+        matches!(self, Party::Other(..))
+    }
+}
+
 /// Whose connections are whose.
 struct Sessions {
     by_id: BTreeMap<u32, Arc<SessionHandle>>,
@@ -93,27 +108,32 @@ impl Sessions {
         sessions
     }
 
-    /// Whom to end for a cycle of waits over several shards: who has done least. Its waits are taken out.
+    fn party(&self, shard: usize, thread: u32) -> Party {
+        match self.connections.get(&(shard, thread)) {
+            Some(id) => Party::Session(*id),
+            None => Party::Other(shard, thread),
+        }
+    }
+
+    /// Whom to end for a cycle of waits over several shards: the session that has done least. Its waits are taken out.
     fn victim(&self, waits: &mut Vec<LockWait>) -> Option<Arc<SessionHandle>> {
-        let session = |shard, thread| self.connections.get(&(shard, thread)).copied();
         loop {
-            let mut graph: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+            let mut graph: BTreeMap<Party, BTreeSet<Party>> = BTreeMap::new();
             for wait in waits.iter() {
-                if let (Some(waiter), Some(blocker)) =
-                    (session(wait.shard, wait.waiter), session(wait.shard, wait.blocker))
-                {
-                    graph.entry(waiter).or_default().insert(blocker);
-                }
+                let (waiter, blocker) = (self.party(wait.shard, wait.waiter), self.party(wait.shard, wait.blocker));
+                graph.entry(waiter).or_default().insert(blocker);
             }
             let cycle = cycle(&graph)?;
-            let of = |id: u32| waits.iter().filter(move |wait| session(wait.shard, wait.waiter) == Some(id));
-            let shards: BTreeSet<usize> = cycle.iter().flat_map(|id| of(*id)).map(|wait| wait.shard).collect();
-            let weight = |id: &u32| of(*id).map(|wait| wait.weight).sum::<u64>();
-            let victim = *cycle.iter().min_by_key(|id| (weight(id), std::cmp::Reverse(**id)))?;
-            waits.retain(|wait| session(wait.shard, wait.waiter) != Some(victim));
+            let of = |party| waits.iter().filter(move |wait| self.party(wait.shard, wait.waiter) == party);
+            let shards: BTreeSet<usize> = cycle.iter().flat_map(|party| of(*party)).map(|wait| wait.shard).collect();
+            let weight = |party| of(party).map(|wait| wait.weight).sum::<u64>();
+            // A cycle over several shards has sessions: nobody else has connections to two.
+            let victim =
+                *cycle.iter().min_by_key(|party| (party.is_other(), weight(**party), std::cmp::Reverse(**party)))?;
+            waits.retain(|wait| self.party(wait.shard, wait.waiter) != victim);
             // One server alone sees its own deadlocks, unless it was told not to.
-            if shards.len() > 1 {
-                return self.by_id.get(&victim).cloned();
+            if let (Party::Session(id), true) = (victim, shards.len() > 1) {
+                return self.by_id.get(&id).cloned();
             }
         }
     }

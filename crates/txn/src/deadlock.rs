@@ -88,7 +88,7 @@ async fn waits_on(
 
 /// Who waits for whom in a cycle, if there is one: who waits, in the order of the cycle. `waits`: for each who waits, those that have
 /// what it waits for.
-pub fn cycle(waits: &BTreeMap<u32, BTreeSet<u32>>) -> Option<Vec<u32>> {
+pub fn cycle<T: Ord + Copy>(waits: &BTreeMap<T, BTreeSet<T>>) -> Option<Vec<T>> {
     let mut over = BTreeSet::new();
     for start in waits.keys() {
         let mut path = Vec::new();
@@ -100,12 +100,12 @@ pub fn cycle(waits: &BTreeMap<u32, BTreeSet<u32>>) -> Option<Vec<u32>> {
 }
 
 /// `path`: how `from` was reached; `over`: those from which no cycle is reached.
-fn cycle_from(
-    from: u32,
-    waits: &BTreeMap<u32, BTreeSet<u32>>,
-    path: &mut Vec<u32>,
-    over: &mut BTreeSet<u32>,
-) -> Option<Vec<u32>> {
+fn cycle_from<T: Ord + Copy>(
+    from: T,
+    waits: &BTreeMap<T, BTreeSet<T>>,
+    path: &mut Vec<T>,
+    over: &mut BTreeSet<T>,
+) -> Option<Vec<T>> {
     if let Some(at) = path.iter().position(|on_path| *on_path == from) {
         return Some(path[at..].to_vec());
     }

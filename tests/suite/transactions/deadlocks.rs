@@ -42,6 +42,41 @@ pub(super) fn collect(tests: &mut Collector) {
             lab.judge(endpoint, |endpoint| deadlock(&shards, endpoint, waits))
         });
     }
+    tests.add_for_weir("transactions::deadlock_over_shards_through_another_client_ends", |lab, flavor| {
+        let (shards, endpoint) = start(lab, flavor)?;
+        lab.judge(endpoint, |endpoint| through_another(&shards, endpoint))
+    });
+}
+
+/// Two sessions wait for each other by way of a third transaction, on the second shard's server, of which no session knows: that of a client
+/// of the server itself.
+fn through_another(shards: &Shards, endpoint: &Endpoint) -> Result<(), Failed> {
+    let (mut one, mut two, mut other) = (app(endpoint.port)?, app(endpoint.port)?, shards.sites[1].server.admin()?);
+    let [first, second] = rows_of_shards(&mut one, "t_deadlocks.t")?;
+    let next = shards.value(1, &format!("SELECT MIN(id) FROM t_deadlocks.t WHERE id > {second}"))?.parse()?;
+    for (session, row) in [(&mut other, next), (&mut one, first), (&mut two, second)] {
+        session.query_drop("BEGIN")?;
+        session.query_drop(update(row))?;
+    }
+    // Whoever gets its lock lets the next one go on.
+    let last = |session: &mut Conn, row| {
+        let outcome = run(session, &update(row));
+        session.query_drop("ROLLBACK").and(outcome)
+    };
+    let (one, two, other) = std::thread::scope(|scope| -> Result<_, Failed> {
+        let other = scope.spawn(move || last(&mut other, second));
+        let waiting = eventually(BOUND, "the other waits", || locks_waited_for(shards, 1) == Ok(1));
+        let one = scope.spawn(move || last(&mut one, next));
+        let both = eventually(BOUND, "so does a session", || locks_waited_for(shards, 1) == Ok(2));
+        let two = last(&mut two, first);
+        let joined = |_| Failed::from("a client has panicked");
+        let (one, other) = (one.join().map_err(joined)?, other.join().map_err(joined)?);
+        waiting.and(both).map(|()| (one, two, other))
+    })?;
+    other?;
+    let ended: Vec<_> = [one, two].into_iter().filter(Result::is_err).collect();
+    expect_equal("sessions that end", ended.len(), 1)?;
+    expect_error("deadlock", &ended[0], 1213, "40001")
 }
 
 fn start(lab: &Lab, flavor: Flavor) -> Result<(Shards, Endpoint), Failed> {
