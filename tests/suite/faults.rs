@@ -37,11 +37,12 @@ type Case = (&'static str, fn(&mut Site, &Endpoint) -> Result<(), Failed>);
 
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
-    let cases: [Case; 6] = [
+    let cases: [Case; 7] = [
         ("killed_server_in_mid_query_is_2013_and_the_pool_heals", killed_in_mid_query),
         ("killed_server_in_mid_transaction_loses_it_for_good", killed_in_mid_transaction),
         ("server_restarted_between_two_looks_at_it_is_not_called_down", restarted_between_probes),
         ("hung_server_is_an_error_in_bounded_time_and_heals", hung_server),
+        ("reads_that_ride_on_a_hung_server_end_in_bounded_time", hung_on_lanes),
         ("changed_password_is_1045_for_its_user_only", changed_password),
         ("connections_closed_by_the_server_are_not_given_to_clients", closed_while_idle),
     ];
@@ -176,6 +177,34 @@ fn hung_server(site: &mut Site, endpoint: &Endpoint) -> Result<(), Failed> {
         _ => return Err(format!("an error of a lost server expected, got {ended:?}").into()),
     }
     expect_equal("the server was there", resumed, true)?;
+    eventually(BOUND, "new clients are served", || serves(endpoint.port, APP))?;
+    pool_is_whole(endpoint)
+}
+
+/// What rode on a lane is not sent to connections that were idle when the server stopped to answer.
+fn hung_on_lanes(site: &mut Site, endpoint: &Endpoint) -> Result<(), Failed> {
+    const READ: &str = "SELECT v FROM rows_ WHERE id = 1";
+    // Each leaves a connection that is idle.
+    pool_is_whole(endpoint)?;
+    let mut riders = (0..4).map(|_| app(endpoint)).collect::<Result<Vec<_>, _>>()?;
+    let weir = endpoint.weir.as_ref().ok_or("no Weir")?;
+    eventually(BOUND, "the read rides", || {
+        let before = weir.counter("weir_backend_lane_rides").unwrap_or_default();
+        let read = riders.iter_mut().all(|rider| run(rider, READ).is_ok());
+        read && weir.counter("weir_backend_lane_rides").is_ok_and(|rides| rides >= before + 4)
+    })?;
+    site.server.pause();
+    let running: Vec<_> =
+        riders.into_iter().map(|mut rider| std::thread::spawn(move || run(&mut rider, READ))).collect();
+    let ended: Vec<_> = running.into_iter().map(std::thread::JoinHandle::join).collect();
+    site.server.resume();
+    for outcome in ended {
+        let outcome = outcome.map_err(|_| "a session panicked")?;
+        match server_error(&outcome) {
+            Some((code, _)) if GONE.contains(&code) => {}
+            _ => return Err(format!("an error of a lost server expected, got {outcome:?}").into()),
+        }
+    }
     eventually(BOUND, "new clients are served", || serves(endpoint.port, APP))?;
     pool_is_whole(endpoint)
 }

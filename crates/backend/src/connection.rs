@@ -244,6 +244,20 @@ impl Connection {
         std::future::poll_fn(|cx| self.poll_fill(cx)).await
     }
 
+    /// As [`Connection::fill`], unless the server is found to have stopped answering: nobody else looks after a question of Weir's own.
+    pub(super) async fn fill_unless_hung(&mut self) -> Result<(), Failure> {
+        let server = self.server.clone();
+        let filled = tokio::select! {
+            biased;
+            filled = self.fill() => Some(filled),
+            () = server.hung() => None,
+        };
+        filled.unwrap_or_else(|| {
+            self.retired = true;
+            Err(server.lost("it has stopped answering"))
+        })
+    }
+
     /// As [`Connection::fill`], for whoever reads from several connections at once.
     ///
     /// # Errors

@@ -96,7 +96,8 @@ const NOT_TRACKED: [&str; 38] = [
     "master_",
 ];
 
-/// Watches `server` until the future is dropped. `changed` is called after each change of its health, `asked` after each probe.
+/// Watches `server` until the future is dropped. `changed` is called after each change of its health, and again while it answers nothing: a
+/// session may have got a connection to it just before that was known. `asked` is called after each probe.
 pub async fn watch(
     server: Arc<Server>,
     settings: Replaceable<MonitorSettings>,
@@ -117,16 +118,15 @@ async fn watch_health(
     let mut settings_then = settings.load_full();
     let mut silent = Duration::ZERO;
     let mut note = |health: Option<Health>| {
-        if let Some(health) = health
-            && health != server.facts().health
-        {
-            server.set_facts(health.clone(), None);
-            let name = &server.settings.name;
-            match &health {
-                Health::Up => tracing::info!(server = %name, "server is up"),
-                other => tracing::warn!(server = %name, health = other.name(), reason = ?other, "server is not usable"),
+        if let Some(health) = health {
+            let is_news = health != server.facts().health;
+            if is_news {
+                tell(server, &health);
+                server.set_facts(health.clone(), None);
             }
-            changed(server, &health);
+            if is_news || health == Health::Hung {
+                changed(server, &health);
+            }
         }
         asked();
     };
@@ -152,6 +152,14 @@ async fn watch_health(
         }
         let late = beat_until(server, &mut probe, settings.interval, settings.timeout).await;
         silent = if late { settings.timeout } else { Duration::ZERO };
+    }
+}
+
+fn tell(server: &Server, health: &Health) {
+    let name = &server.settings.name;
+    match health {
+        Health::Up => tracing::info!(server = %name, "server is up"),
+        other => tracing::warn!(server = %name, health = other.name(), reason = ?other, "server is not usable"),
     }
 }
 

@@ -185,8 +185,12 @@ impl Pool {
         }
     }
 
-    /// Lends a connection that is idle, if there is one.
+    /// Lends a connection that is idle, if there is one. Those of a server that answers nothing are of no use; one that can't be connected to
+    /// may still answer on those that it has.
     pub fn lend_idle(self: &Rc<Self>, request: &Request<'_>) -> Option<Lease> {
+        if self.server.is_hung() {
+            return None;
+        }
         self.take_idle(request).map(|connection| self.lease(connection))
     }
 

@@ -20,6 +20,9 @@ use crate::rights::Rights;
 use crate::standing::Standing;
 use crate::tables::Tables;
 
+/// How often whoever waits for a server looks whether it has stopped answering.
+const LOOK: Duration = Duration::from_millis(250);
+
 /// Bits of [`Server::kept_away`].
 const HELD: u8 = 1;
 const FENCED: u8 = 2;
@@ -325,6 +328,18 @@ impl Server {
         let held = self.held.load();
         let why = held.as_deref().cloned().or_else(|| self.fenced.load().as_deref().cloned())?;
         Some(self.unreachable(&why))
+    }
+
+    /// Whether it has stopped answering.
+    pub fn is_hung(&self) -> bool {
+        self.facts.load().health == Health::Hung
+    }
+
+    /// Ends when it is found to have stopped answering.
+    pub async fn hung(&self) {
+        while !self.is_hung() {
+            tokio::time::sleep(LOOK).await;
+        }
     }
 
     /// Why it can't be used now, if it can't.

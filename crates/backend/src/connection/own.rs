@@ -234,7 +234,7 @@ impl Connection {
                     n
                 }
                 Event::NeedMore => {
-                    self.fill().await?;
+                    self.fill_unless_hung().await?;
                     0
                 }
             };
@@ -273,7 +273,7 @@ impl Connection {
                     n
                 }
                 Event::NeedMore => {
-                    self.fill().await?;
+                    self.fill_unless_hung().await?;
                     0
                 }
             };

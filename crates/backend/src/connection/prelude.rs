@@ -171,7 +171,7 @@ impl Connection {
     /// The server's own error; the connection is then retired, because a statement may already follow.
     pub async fn confirm_state(&mut self) -> Result<(), Failure> {
         while !self.confirm_arrived()? {
-            self.fill().await?;
+            self.fill_unless_hung().await?;
         }
         Ok(())
     }
