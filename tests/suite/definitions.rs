@@ -83,6 +83,7 @@ pub(crate) fn collect(tests: &mut Collector) {
     tests.add_for_weir("definitions::a_shard_that_dies_in_the_middle_is_gone_on_with", shard_dies);
     tests.add_for_weir("definitions::a_dropped_database_is_no_connections_default", dropped_database);
     tests.add_for_weir("definitions::a_killed_weir_knows_them_after_its_restart", weir_dies);
+    tests.add_for_weir("definitions::a_view_is_again_what_it_was_when_its_change_is_cancelled", view_taken_back);
     stopped::collect(tests);
 }
 
@@ -213,13 +214,18 @@ impl Two {
             expect_equal(&format!("shard {shard} has {}", half.text), self.has(shard, half)?, true)?;
         }
         expect_error("it has ended", &run(&mut session, &resume), 1105, "HY000")?;
+        self.no_differences(half.text)
+    }
+
+    fn no_differences(&self, text: &str) -> Result<(), Failed> {
+        let mut session = self.app(Some(DATABASE))?;
         // A shard that was gone gets its copy of the catalog a little later.
         let mut differences = None;
         let none = eventually(BOUND, "no differences", || {
             differences = session.query::<(String, String, String), _>("WEIR CATALOG CHECK").ok();
             differences.as_ref().is_some_and(Vec::is_empty)
         });
-        none.map_err(|_| format!("differences after {}: {differences:?}", half.text).into())
+        none.map_err(|_| format!("differences after {text}: {differences:?}").into())
     }
 }
 
@@ -289,6 +295,37 @@ fn weir_dies(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
             two.end(half, row.id)?;
         }
         Ok(())
+    })
+}
+
+fn view_taken_back(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    const CHANGED: Half = half(
+        "CREATE OR REPLACE VIEW v AS SELECT id, a FROM t",
+        "SELECT COUNT(*) = 2 FROM information_schema.columns WHERE table_schema = 't_half' AND table_name = 'v'",
+    );
+    judged(Two::start(lab, flavor)?, |two| {
+        let mut session = two.app(Some(DATABASE))?;
+        for text in [HALVES[0].text, "CREATE VIEW v AS SELECT id FROM t", "INSERT INTO t VALUES (1, 1), (2, 2), (3, 3)"]
+        {
+            session.query_drop(text)?;
+        }
+        let told = two.interrupted(&CHANGED, |two| Ok(two.sites[1].server.kill()?))?;
+        expect_error(CHANGED.text, &told, 1105, "HY000")?;
+        let row = two.half_done(&CHANGED)?;
+        two.restart_second()?;
+        eventually(BOUND, "both shards answer", || session.query_drop("SELECT COUNT(*) FROM t").is_ok())?;
+        // What a shard says beside the refusal is not waited for when it has stopped answering.
+        two.sites[1].server.pause();
+        let refused = run(&mut session, CHANGED.text);
+        two.sites[1].server.resume();
+        expect_error("it has not ended", &refused, 1105, "HY000")?;
+        eventually(BOUND, "both shards answer again", || session.query_drop("SELECT COUNT(*) FROM t").is_ok())?;
+        let left: Vec<(String, String)> = session.query(format!("WEIR CANCEL DDL {}", row.id))?;
+        let nowhere = ["s1", "s2"].map(|shard| (shard.to_owned(), "does not have it".to_owned()));
+        expect_equal("what the shards are left with", left, nowhere.to_vec())?;
+        expect_equal("the first shard has the change", two.has(0, &CHANGED)?, false)?;
+        expect_equal("rows of the view", session.query_first("SELECT COUNT(*) FROM v")?, Some(3))?;
+        two.no_differences(CHANGED.text)
     })
 }
 

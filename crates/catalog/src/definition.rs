@@ -223,6 +223,15 @@ impl Definition {
         self.shards.iter().all(|(_, progress)| *progress == Progress::Done)
     }
 
+    /// The default database that it is taken back under, if that has to be one: SHOW CREATE VIEW leaves the default database's name out, so a
+    /// view that becomes again what it was is read under the same. All else is spelt out, and the default database may be what is dropped.
+    pub fn database_to_undo(&self) -> Option<&str> {
+        match &self.undo {
+            Undo::Send(text) if text.starts_with("CREATE ") => self.statement.database.as_deref(),
+            _ => None,
+        }
+    }
+
     /// Whether a shard has it.
     pub fn is_begun(&self) -> bool {
         self.shards.iter().any(|(_, progress)| *progress == Progress::Done)

@@ -57,11 +57,11 @@ impl WithOwnAccount {
         })
     }
 
-    /// For taking a definition back, which gives nobody any rights: views and programs are dropped.
+    /// For taking a definition back, which gives nobody any rights: views and programs are dropped, or get the definer that they had.
     pub fn to_undo(own: &Own, definition: Option<&Definition>) -> WithOwnAccount {
-        // Names are spelt out, and the default database may be what is dropped.
         let settings = definition.map(|definition| definition.statement.settings.clone()).unwrap_or_default();
-        WithOwnAccount { own: own.clone(), database: None, settings }
+        let database = definition.and_then(|definition| definition.database_to_undo()).map(str::to_owned);
+        WithOwnAccount { own: own.clone(), database, settings }
     }
 
     /// The statements around one: its settings before, those of Weir's own connections after.
