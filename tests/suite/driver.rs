@@ -89,3 +89,10 @@ pub(crate) fn resident(pid: i32) -> Result<u64, Failed> {
     let kilobytes: u64 = line.trim().trim_end_matches("kB").trim().parse()?;
     Ok(kilobytes * 1024)
 }
+
+/// Whether a session of Weir runs a statement, as SHOW PROCESSLIST has it.
+pub(crate) fn is_running(admin: &mut Conn, id: u32) -> bool {
+    let rows: Vec<mysql::Row> = admin.query("SHOW PROCESSLIST").unwrap_or_default();
+    let row = rows.iter().find(|row| row.get::<u32, _>("Id") == Some(id));
+    row.and_then(|row| row.get::<Option<String>, _>("Info").flatten()).is_some()
+}

@@ -10,7 +10,7 @@ use weir_local::Flavor;
 use super::{BOUND, DATABASE, Two, judged};
 use crate::Collector;
 use crate::client::Address;
-use crate::driver::{connect, expect_equal, expect_error, run, server_error, value};
+use crate::driver::{connect, expect_equal, expect_error, is_running, run, server_error, value};
 use crate::lab::{APP, Endpoint, Lab, eventually};
 use crate::login::{self, Login};
 
@@ -88,13 +88,6 @@ fn with_table(lab: &Lab, flavor: Flavor) -> Result<Two, Failed> {
     Ok(two)
 }
 
-/// Whether a session runs its statement.
-fn has_begun(admin: &mut Conn, id: u32) -> bool {
-    let rows: Vec<mysql::Row> = admin.query("SHOW PROCESSLIST").unwrap_or_default();
-    let row = rows.iter().find(|row| row.get::<u32, _>("Id") == Some(id));
-    row.and_then(|row| row.get::<Option<String>, _>("Info").flatten()).is_some()
-}
-
 fn killed(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     judged(with_table(lab, flavor)?, |two| {
         let mut admin = two.app(None)?;
@@ -123,7 +116,7 @@ fn killed(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
             two.until_it_waits(shard)?;
             let second = Waiting::begin(two, "DROP TABLE t")?;
             // Before it has begun a KILL QUERY has nothing to end.
-            eventually(BOUND, "the second one has begun", || has_begun(&mut admin, second.id))?;
+            eventually(BOUND, "the second one has begun", || is_running(&mut admin, second.id))?;
             for waiting in [second, first] {
                 admin.query_drop(format!("KILL QUERY {}", waiting.id))?;
                 expect_error("one of two", &waiting.end()?.0, 1317, "70100")?;

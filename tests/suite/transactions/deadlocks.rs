@@ -9,7 +9,7 @@ use weir_local::Flavor;
 
 use super::{BOUND, Shards, app, choose};
 use crate::Collector;
-use crate::driver::{expect_equal, expect_error, run, value};
+use crate::driver::{expect_equal, expect_error, is_running, run, value};
 use crate::lab::{Endpoint, Lab, eventually};
 
 const FILL: [&str; 2] =
@@ -42,10 +42,35 @@ pub(super) fn collect(tests: &mut Collector) {
             lab.judge(endpoint, |endpoint| deadlock(&shards, endpoint, waits))
         });
     }
+    tests.add_for_weir("transactions::who_waits_on_several_shards_is_shown_so", |lab, flavor| {
+        let (shards, endpoint) = start(lab, flavor)?;
+        lab.judge(endpoint, |endpoint| waits_and_is_shown(&shards, endpoint))
+    });
     tests.add_for_weir("transactions::deadlock_over_shards_through_another_client_ends", |lab, flavor| {
         let (shards, endpoint) = start(lab, flavor)?;
         lab.judge(endpoint, |endpoint| through_another(&shards, endpoint))
     });
+}
+
+/// Deadlocks are looked for among the sessions that are shown to wait: one that has given a connection back within its statement is one of them.
+fn waits_and_is_shown(shards: &Shards, endpoint: &Endpoint) -> Result<(), Failed> {
+    let (mut session, mut admin) = (app(endpoint.port)?, app(endpoint.port)?);
+    let mut other = shards.sites[1].server.admin()?;
+    let [first, second] = rows_of_shards(&mut session, "t_deadlocks.t")?;
+    other.query_drop("BEGIN")?;
+    other.query_drop(update(second))?;
+    // Its warning stays on the connection, which is held for it.
+    session.query_drop("SELECT 1 / 0")?;
+    session.query_drop("BEGIN")?;
+    let (id, both) = (session.connection_id(), format!("id IN ({first}, {second})"));
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(|| run(&mut session, &format!("SELECT * FROM t_deadlocks.t WHERE {both} FOR UPDATE")));
+        let waiting = eventually(BOUND, "it waits", || locks_waited_for(shards, 1) == Ok(1));
+        let shown = eventually(BOUND, "it is shown to run its statement", || is_running(&mut admin, id));
+        other.query_drop("ROLLBACK")?;
+        waits.join().map_err(|_| "the client has panicked")??;
+        waiting.and(shown)
+    })
 }
 
 /// Two sessions wait for each other by way of a third transaction, on the second shard's server, of which no session knows: that of a client

@@ -225,7 +225,10 @@ impl Session {
                     return Ok(arrived?);
                 }
                 () = self.handle.bell.rung() => {}
-                () = self.let_go.notified(), if self.held => self.give_way().await,
+                () = self.let_go.notified(), if self.held => {
+                    self.give_way().await;
+                    self.show_idle();
+                }
             }
         }
     }

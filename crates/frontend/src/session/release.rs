@@ -196,16 +196,18 @@ impl Session {
         }
     }
 
-    /// Somebody waits for the connection that is held softly: reads what was left there, and gives it back.
+    /// Somebody waits for the connection that is held softly: reads what was left there, and gives it back. The session may be in mid-statement,
+    /// and goes on to be shown so.
     pub(super) async fn give_way(&mut self) {
         self.end_hold();
-        if self.learn_what_was_left(true).await.is_err() {
+        match self.learn_what_was_left(true).await {
+            Ok(()) => self.release().await,
             // The connection is gone, and what was left with it.
-            self.lose_lease();
-            return;
+            Err(_) => self.lose_lease(),
         }
-        self.release().await;
-        self.show_idle();
+        if self.current.lease.is_none() {
+            self.handle.info().server = None;
+        }
     }
 
     /// `insert_id`: the insert id too.
