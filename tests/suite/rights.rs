@@ -204,6 +204,9 @@ impl Shards {
             login()?;
         }
         expect_error("the fourth in an hour", &login(), 1226, "42000")?;
+        let guessed = connect(endpoint.port, (USER.0, "a guess"), None);
+        expect_equal("with another password", guessed.is_err(), true)?;
+        expect_error("a wrong password begins no new hour", &login(), 1226, "42000")?;
         admin.query_drop("ALTER USER somebody@'%' REQUIRE SSL WITH MAX_CONNECTIONS_PER_HOUR 0")?;
         expect_error("without TLS", &login(), 1045, "28000")?;
         admin.query_drop("ALTER USER somebody@'%' REQUIRE NONE")?;

@@ -145,9 +145,12 @@ impl Verified {
         users.insert(user.to_owned(), entry);
     }
 
-    /// A server has refused the user.
-    pub(crate) fn forget(&self, user: &str) {
-        locked(&self.users).remove(user);
+    /// A server has refused the user with this password. What it has said for another one holds: a stranger's wrong password is no news of it.
+    pub(crate) fn forget(&self, user: &str, password: &Password) {
+        let mut users = locked(&self.users);
+        if users.get(user).is_some_and(|entry| entry.password == *password) {
+            users.remove(user);
+        }
     }
 
     /// One more login. Returns how many there are in the running hour.

@@ -26,7 +26,7 @@ impl Session {
             }
             Err(failure) => {
                 let endpoint = &self.endpoint;
-                endpoint.accounts.verified.forget(&self.user);
+                endpoint.accounts.verified.forget(&self.user, &password);
                 if failure.code != codes::ER_ACCESS_DENIED_ERROR {
                     return Err(failure);
                 }
