@@ -19,7 +19,7 @@ use weir_local::{Flavor, Installation, Server, ServerSpec, own_grants, replicate
 
 use crate::client::Address;
 use crate::clients::Tools;
-use crate::driver::connect;
+use crate::driver::{connect, serves};
 use crate::login::{self, Login, Opening};
 use crate::pace::Pace;
 use crate::script;
@@ -358,6 +358,23 @@ impl Lab {
                 connect(endpoint.port, APP, None)
                     .is_ok_and(|mut session| session.query_drop(format!("CREATE DATABASE {database} {clause}")).is_ok())
             })?;
+            test(endpoint)
+        })
+    }
+
+    /// Runs a test against Weir over two new shards.
+    pub(crate) fn over_two_shards(
+        &self,
+        flavor: Flavor,
+        test: impl FnOnce(&Endpoint) -> Result<(), Failed>,
+    ) -> Result<(), Failed> {
+        const BOUND: Duration = Duration::from_secs(30);
+        let parent = self.directory()?;
+        let sites = [Site::start(flavor, &parent, "s1", &[])?, Site::start(flavor, &parent, "s2", &[])?];
+        let servers = [("s1", vec![&sites[0].server]), ("s2", vec![&sites[1].server])];
+        let weir = Weir::start_shards(&parent, &servers, &[])?;
+        self.judge(Endpoint::of(weir), |endpoint| {
+            eventually(BOUND, "the servers answer", || serves(endpoint.port, APP))?;
             test(endpoint)
         })
     }

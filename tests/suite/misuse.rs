@@ -11,9 +11,8 @@ use weir_local::Flavor;
 use crate::Collector;
 use crate::client::{MAX_BODY, Packets, Stream, put_lenenc_bytes};
 use crate::driver::{connect, expect_equal, resident, serves, value};
-use crate::lab::{APP, Endpoint, Lab, Site, Target, eventually};
+use crate::lab::{APP, Endpoint, Lab, Target, eventually};
 use crate::login::{self, Greeting, Login, Opening, caps};
-use crate::weir::Weir;
 
 const BOUND: Duration = Duration::from_secs(30);
 /// How much Weir may grow over all that a test does to it.
@@ -58,14 +57,7 @@ pub(crate) fn collect(tests: &mut Collector) {
         });
     }
     tests.add_for_weir("misuse::parameters_that_are_no_values_over_shards", |lab: &Lab, flavor: Flavor| {
-        let parent = lab.directory()?;
-        let sites = [Site::start(flavor, &parent, "s1", &[])?, Site::start(flavor, &parent, "s2", &[])?];
-        let servers = [("s1", vec![&sites[0].server]), ("s2", vec![&sites[1].server])];
-        let weir = Weir::start_shards(&parent, &servers, &[])?;
-        lab.judge(Endpoint::of(weir), |endpoint| {
-            eventually(BOUND, "the servers answer", || serves(endpoint.port, APP))?;
-            no_values(endpoint)
-        })
+        lab.over_two_shards(flavor, no_values)
     });
 }
 

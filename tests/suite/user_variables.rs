@@ -1,20 +1,16 @@
 //! Prepared statements with user variables, of sessions that share one connection: a server takes a variable for what it is when the
 //! statement is prepared, and each session's is what that session had then.
 
-use std::time::Duration;
-
 use libtest_mimic::Failed;
 use mysql::prelude::Queryable;
 use weir_local::Flavor;
 
 use crate::Collector;
 use crate::compare::{self, Pair};
-use crate::driver::{connect, expect_equal, serves, value};
-use crate::lab::{APP, Endpoint, Lab, Site, eventually};
+use crate::driver::{connect, expect_equal, value};
+use crate::lab::{APP, Lab};
 use crate::login::Login;
-use crate::weir::Weir;
 
-const BOUND: Duration = Duration::from_secs(30);
 /// One connection for two sessions: what one has prepared is there for the other.
 const SETTINGS: [(&str, &str); 2] = [("pool.max_connections", "1"), ("workers.threads", "1")];
 
@@ -106,7 +102,7 @@ fn out_of_sight(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
 
 /// Connections that a failed statement, or a question of Weir's own, has left are lent to sessions that have run nothing yet.
 fn diagnostics_of_others(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
-    over_two_shards(lab, flavor, |endpoint| {
+    lab.over_two_shards(flavor, |endpoint| {
         let mut session = connect(endpoint.port, APP, None)?;
         session.query_drop("CREATE DATABASE t_told")?;
         session.query_drop("CREATE TABLE t_told.t (id INT PRIMARY KEY, v INT)")?;
@@ -129,21 +125,10 @@ fn diagnostics_of_others(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     })
 }
 
-fn over_two_shards(lab: &Lab, flavor: Flavor, case: fn(&Endpoint) -> Result<(), Failed>) -> Result<(), Failed> {
-    let parent = lab.directory()?;
-    let sites = [Site::start(flavor, &parent, "s1", &[])?, Site::start(flavor, &parent, "s2", &[])?];
-    let servers = [("s1", vec![&sites[0].server]), ("s2", vec![&sites[1].server])];
-    let weir = Weir::start_shards(&parent, &servers, &[])?;
-    lab.judge(Endpoint::of(weir), |endpoint| {
-        eventually(BOUND, "the servers answer", || serves(endpoint.port, APP))?;
-        case(endpoint)
-    })
-}
-
 /// Servers have stacks of some hundred KB, and descend into a text that is made of many items.
 fn thousands(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     const MANY: usize = 3000;
-    over_two_shards(lab, flavor, |endpoint| {
+    lab.over_two_shards(flavor, |endpoint| {
         let mut session = connect(endpoint.port, APP, None)?;
         session.query_drop("CREATE DATABASE t_many")?;
         session.query_drop("CREATE TABLE t_many.t (id INT PRIMARY KEY, v INT)")?;

@@ -8,7 +8,7 @@
 //!   `views`, `programs` (routines, triggers), `events` (`body_use`: what bodies use); `place`: where a new table's rows are.
 //! * [`run`]: one shard first, then the others at once; `conclude`: what their answers mean; `undo`, `restore`: how a definition is taken
 //!   back; [`resume`]: finishes a definition that was left.
-//! * `held`: locks on what is dropped or emptied, on all shards before one does so.
+//! * `obstacles`: what stands in a definition's way. `held`: locks on what is dropped or emptied, on all shards before one does so.
 //! * `progress`: the record of a definition; `reread`: what servers report of the objects that it changed (`read_table`: of one table);
 //!   `collations`: what servers report of collations before a table is placed.
 //! * [`records`]: the catalog and Weir's own connections, as a trait; `sharding`: those of a running Weir; [`reach`]: connections of one that is resumed.
@@ -34,6 +34,7 @@ pub mod intend;
 pub mod intent;
 mod multi_object;
 pub(crate) mod names;
+mod obstacles;
 mod place;
 pub mod placing;
 mod programs;

@@ -6,16 +6,14 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use weir_catalog::define::Unplaced;
-use weir_catalog::{
-    Catalog, Change, Definition, DefinitionKind, LayoutChange, Move, MovedTable, Name, Object, Progress, ShardId, Words,
-};
+use weir_catalog::{Catalog, Definition, DefinitionKind, Object, Progress, ShardId};
 use weir_exec::write::infos_added;
 use weir_exec::{MultiShardResult, ShardLease};
 use weir_shards::Locks;
 use weir_shards::ask::{Reply, ServerAnswer, ask};
 use weir_sql::ast::StatementKind;
 use weir_wire::Failure;
-use weir_wire::error::{codes, not_supported};
+use weir_wire::error::codes;
 
 use super::already::{self, Verdict, verdict};
 use super::asked::Asked;
@@ -24,7 +22,8 @@ use super::conclude::{self, Answered};
 use super::held::{self, Held};
 use super::intend::{intend, intend_knowing};
 use super::intent::Intent;
-use super::progress::{finish, forget, half_done, listed, note, way_on};
+use super::obstacles::{in_the_way, in_use, moving};
+use super::progress::{finish, forget, half_done, note, way_on};
 use super::reach::part_of;
 use super::records::Records;
 use super::single::NotDefined;
@@ -294,59 +293,6 @@ async fn collations_for<R: Records>(
     CollationFacts::of(records, &object.database, shard).await
 }
 
-/// Refuses a definition of what another one has not ended with. One that drops all of that ends the other one too.
-fn in_the_way(catalog: &Catalog, objects: &[Object], changes: &[Change]) -> Result<(), Failure> {
-    // Accounts don't stand in each other's way: what is half done can be done again.
-    let stands = |other: &&Definition| !is_about_accounts(other) && !other.is_dropped_by(changes);
-    let Some(other) = catalog.definitions_in_the_way(objects).find(stands) else { return Ok(()) };
-    let (with, without) = other.sides(catalog);
-    let message = format!(
-        "Definition {} has not ended (shards with it: {}; without it: {}): {}",
-        other.id,
-        listed(&with),
-        listed(&without),
-        way_on(other.id)
-    );
-    Err(Failure::client(codes::ER_UNKNOWN_ERROR, message))
-}
-
-/// Refuses a definition of tables that move, or one whose text names them: a foreign key, a view, a trigger.
-fn moving(asked: &Asked<'_>, catalog: &Catalog, objects: &[Object]) -> Result<(), Failure> {
-    if objects.iter().all(|object| object.database.is_empty()) {
-        return Ok(());
-    }
-    let mut in_progress = catalog.moves.iter().filter(|known| !known.phase.has_ended()).peekable();
-    if in_progress.peek().is_none() {
-        return Ok(());
-    }
-    let words = Words::of(asked.text, asked.database, catalog);
-    let means = |moved: &MovedTable| {
-        let name = moved.object.name.as_deref().unwrap_or_default();
-        objects.iter().any(|object| object.meets(&moved.object)) || words.may_mean(&Name::of(name))
-    };
-    // What is made within a database that changes its layout would be on the shards of one of both.
-    let within = |change: &LayoutChange| objects.iter().any(|object| object.database == change.database);
-    let meets = |known: &&Move| known.tables.iter().any(means) || known.layout.as_ref().is_some_and(within);
-    match in_progress.find(meets) {
-        None => Ok(()),
-        Some(known) => {
-            let id = known.id;
-            let way_on = match known.phase.is_cut_over() {
-                true => format!("WEIR MOVE FINISH {id} ends it, WEIR MOVE UNDO {id} takes it back"),
-                false => format!("wait for its end, or WEIR MOVE CANCEL {id}"),
-            };
-            Err(not_supported(format!(
-                "Definition of a table while move {id} of {} is in progress: {way_on}",
-                known.names()
-            )))
-        }
-    }
-}
-
-fn is_about_accounts(definition: &Definition) -> bool {
-    definition.objects.iter().all(|object| object.database.is_empty())
-}
-
 /// What is left to be done of a definition that the first shard has refused, recorded in its place. `None` if it has done nothing: the
 /// record is gone.
 async fn in_part<R: Records>(
@@ -477,16 +423,6 @@ fn of_all_rows(
     let info = infos_added(&infos);
     let affected = first.affected + others.map(|reply| reply.affected).sum::<u64>();
     MultiShardResult { affected, info, ..first }
-}
-
-/// Another definition has these objects, or waits for the session's own locks on them.
-fn in_use(objects: &[Object]) -> Failure {
-    let named: Vec<_> = objects.iter().map(ToString::to_string).collect();
-    let message = format!(
-        "Another definition of {} has not ended; it may wait for the tables that this session has locked: UNLOCK TABLES, or try again",
-        named.join(", ")
-    );
-    Failure::client(codes::ER_LOCK_WAIT_TIMEOUT, message)
 }
 
 fn no_part() -> Failure {
