@@ -310,6 +310,7 @@ fn waiting(shards: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
     let mut admin = app(endpoint)?;
     admin.query_drop("CREATE DATABASE t_wait")?;
     admin.query_drop("CREATE TABLE t_wait.t (id INT PRIMARY KEY, v INT)")?;
+    admin.query_drop("CREATE TABLE t_wait.n (id INT AUTO_INCREMENT PRIMARY KEY, v INT)")?;
     let port = endpoint.port;
     let insert = |from: u32| {
         let rows: Vec<String> = (from..from + 20).map(|id| format!("({id}, 0)")).collect();
@@ -326,6 +327,18 @@ fn waiting(shards: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
         shards.first.server.set_read_only(false)?;
         written.join().map_err(|_| "the client has panicked")?.map_err(Failed::from)
     })?;
+    // Ids that the sequence gives, and one that it has to be told of.
+    shards.first.server.set_read_only(true)?;
+    std::thread::scope(|scope| {
+        const OF_SEQUENCE: &str = "INSERT INTO t_wait.n (v) VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)";
+        let generated = scope.spawn(|| connect(port, APP, None)?.query_drop(OF_SEQUENCE));
+        eventually(BOUND, "the write waits", || waits(&mut admin).unwrap_or(false))?;
+        let told = scope.spawn(|| connect(port, APP, None)?.query_drop("INSERT INTO t_wait.n VALUES (100000, 0)"));
+        shards.first.server.set_read_only(false)?;
+        let joined = |_| Failed::from("the client has panicked");
+        generated.join().map_err(joined)??;
+        told.join().map_err(joined)?.map_err(Failed::from)
+    })?;
     shards.first.server.set_read_only(true)?;
     std::thread::scope(|scope| {
         let written = scope.spawn(|| insert(100));
@@ -336,6 +349,7 @@ fn waiting(shards: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
         })?;
         written.join().map_err(|_| "the client has panicked")?.map_err(Failed::from)
     })?;
+    expect_equal("ids", value(&mut admin, "SELECT COUNT(DISTINCT id) FROM t_wait.n")?, "11".into())?;
     expect_equal("rows", value(&mut admin, "SELECT COUNT(*) FROM t_wait.t")?, "40".into())
 }
 

@@ -371,10 +371,6 @@ impl Commands {
     fn no_such_session(&self, id: u64) -> Failure {
         let (own, of) = (self.registry.instance(), u32::try_from(id).map(sessions::instance_of));
         let message = match of {
-            _ if sessions::may_be_of_server(id) => format!(
-                "Unknown thread id: {id} (KILL takes ids as SHOW PROCESSLIST has them; information_schema and performance_schema have those of \
-                 a server's threads)"
-            ),
             Ok(of) if own != 0 && of != own => {
                 format!("Unknown thread id: {id} (of instance {of}: send the KILL there; this is instance {own})")
             }

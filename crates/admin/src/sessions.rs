@@ -22,11 +22,6 @@ const COUNTED_BITS: u32 = 24;
 /// KILL should be nobody's session, rather than a stranger's.
 const FIRST_COUNTED: u32 = 1 << (COUNTED_BITS - 1) | 1;
 
-/// Whether an id is rather a server's thread than a session's.
-pub(crate) fn may_be_of_server(id: u64) -> bool {
-    id < u64::from(FIRST_COUNTED)
-}
-
 /// The instance of Weir whose session has this id.
 pub fn instance_of(id: u32) -> u8 {
     id.to_be_bytes()[0]

@@ -159,6 +159,30 @@ INSERT IGNORE INTO t VALUES (2), (2);
 -- mariadb
 BEGIN NOT ATOMIC DECLARE m TEXT; GET DIAGNOSTICS CONDITION 2 m = MESSAGE_TEXT; SELECT m; END;
 
+## how many rows the latest statement has changed
+CREATE TABLE t (id INT PRIMARY KEY, v INT) /*weir: single on shard '{s2}' */;
+INSERT INTO t VALUES (1, 1), (2, 2), (3, 3);
+-- text
+BEGIN;
+-- text
+UPDATE t SET v = v + 1;
+-- text
+GET DIAGNOSTICS @n = ROW_COUNT;
+-- text
+SELECT @n;
+-- text
+ROLLBACK;
+-- text
+BEGIN;
+-- text
+DELETE FROM t WHERE id > 1;
+-- text
+GET DIAGNOSTICS @m = NUMBER, @n = ROW_COUNT;
+-- text
+SELECT @m, @n;
+-- text
+ROLLBACK;
+
 ## what a connection keeps for later
 SET optimizer_trace = 'enabled=on';
 SELECT 1;

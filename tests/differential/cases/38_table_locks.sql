@@ -323,3 +323,38 @@ CREATE TABLE s.o (id INT PRIMARY KEY);
 SELECT * FROM s.o;
 UNLOCK TABLES;
 DROP DATABASE s;
+
+## what is refused under locks ends the transaction
+CREATE DATABASE s /*weir: default single */;
+CREATE TABLE s.t (id INT PRIMARY KEY, v INT);
+CREATE TABLE s.o (id INT PRIMARY KEY, v INT);
+INSERT INTO s.t VALUES (1, 1);
+SET autocommit = 0;
+LOCK TABLES s.t WRITE;
+UPDATE s.t SET v = 2;
+CREATE VIEW s.w AS SELECT * FROM s.t;
+ROLLBACK;
+SELECT * FROM s.t;
+UPDATE s.t SET v = 3;
+ALTER TABLE s.o ADD COLUMN w INT;
+ROLLBACK;
+SELECT * FROM s.t;
+UNLOCK TABLES;
+SET autocommit = 1;
+LOCK TABLES s.t WRITE, s.o WRITE;
+RENAME TABLE s.t TO s.x, s.o TO s.t, s.x TO s.o;
+SELECT * FROM s.t;
+SELECT * FROM s.o;
+UNLOCK TABLES;
+DROP DATABASE s;
+
+## tables that are made from locked ones
+CREATE TABLE t (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 3), (2, 1), (3, 2);
+LOCK TABLES t WRITE;
+CREATE TABLE n (id INT PRIMARY KEY) SELECT id FROM t;
+CREATE TABLE n LIKE t;
+SELECT * FROM t ORDER BY id;
+UNLOCK TABLES;
+CREATE TABLE n (id INT PRIMARY KEY) SELECT id FROM t;
+SELECT * FROM n ORDER BY id;

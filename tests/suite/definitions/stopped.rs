@@ -223,6 +223,32 @@ fn under_locks(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
         expect_equal("the locks are still there", value(&mut session, "SELECT COUNT(*) FROM t")?, "4".into())?;
         session.query_drop("UNLOCK TABLES")?;
         waiting.end()?.0?;
+        let (mut admin, id) = (two.app(None)?, session.connection_id());
+        session.query_drop("LOCK TABLES t WRITE")?;
+        let waiting = Waiting::begin(two, "ALTER TABLE t ADD COLUMN c INT")?;
+        two.until_it_waits(0)?;
+        let killed = std::thread::scope(|scope| -> Result<_, Failed> {
+            // It does not wait for ever: it may have ended before it is killed.
+            let killed = scope.spawn(|| {
+                loop {
+                    let ended = run(&mut session, "ALTER TABLE t ADD COLUMN d INT");
+                    if server_error(&ended).is_none_or(|(code, _)| code != 1205) {
+                        return ended;
+                    }
+                }
+            });
+            let done = eventually(BOUND, "it is killed", || {
+                let _ = admin.query_drop(format!("KILL QUERY {id}"));
+                killed.is_finished()
+            });
+            done.and(killed.join().map_err(|_| "the client has panicked".into()))
+        })?;
+        expect_error("a killed one", &killed, 1317, "70100")?;
+        // Its connections are gone, and so are the locks: nothing is written without them.
+        expect_equal("the session", run(&mut session, "INSERT INTO t (id) VALUES (9)").is_err(), true)?;
+        waiting.end()?.0?;
+        let mut session = two.app(Some(DATABASE))?;
+        session.query_drop("ALTER TABLE t DROP COLUMN c")?;
         session.query_drop("LOCK TABLES t WRITE")?;
         session.query_drop("ALTER TABLE t DROP COLUMN b")?;
         session.query_drop("UNLOCK TABLES")?;

@@ -4,6 +4,7 @@
 //! answers, in either protocol. Several conditions, or one that SIGNAL can't say, are listed by Weir; what else asks for them is refused.
 
 use weir_backend::profile::charset_of;
+use weir_sql::ast::StatementKind;
 use weir_sql::{Class, Diagnostics as Asked, Effects, TextKind};
 use weir_wire::Failure;
 use weir_wire::charset::is_wide;
@@ -22,7 +23,9 @@ impl Session {
         let (class, by) = (statement.class, statement.asked_by());
         let asks = class.effects.contains(Effects::USES_WARNINGS) && class.kind != TextKind::Multiple;
         if class.effects.contains(Effects::USES_WARNINGS) && self.state.latest.diagnostics == Diagnostics::Empty {
-            self.clear_those_of_others(class).await?;
+            if !asks_row_count(statement) {
+                self.clear_those_of_others(class).await?;
+            }
             return Ok(false);
         }
         let Diagnostics::Learnt(conditions) = &self.state.latest.diagnostics else { return Ok(false) };
@@ -176,6 +179,12 @@ fn variable_of(text: &[u8]) -> Option<&str> {
     let name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'@' | b'_' | b'.' | b'`');
     let length = text[start..].iter().take_while(|byte| name(byte)).count();
     std::str::from_utf8(&text[start..start + length]).ok()
+}
+
+/// Whether a statement asks the connection how many rows the latest statement has changed: a question of Weir's own would answer that.
+fn asks_row_count(statement: &Statement<'_>) -> bool {
+    let Some(StatementKind::GetDiagnostics(get)) = statement.only().map(|only| only.kind) else { return false };
+    get.condition.is_none() && get.items.iter().any(|item| item.name.name.eq_ignore_ascii_case(b"ROW_COUNT"))
 }
 
 #[cfg(test)]

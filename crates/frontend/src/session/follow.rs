@@ -272,9 +272,12 @@ impl Session {
             connection.set_profile(profile);
             self.state.learn_lex_mode(&self.identity);
         }
-        // A routine out of sight that has set one of the server's variables may have set one of the user's as well.
+        // A routine out of sight that has set one of the server's variables may have set one of the user's as well. Of the default database
+        // MariaDB tells when it comes back from another one's programs.
         let runs_routines = class.kind == TextKind::Select || class.effects.contains(Effects::WRITES);
-        let explained = !runs_routines && (!changes.is_empty() || outcome.schema.is_some())
+        let by_variables = !runs_routines && !changes.is_empty();
+        let explained = by_variables
+            || outcome.schema.is_some() && (!runs_routines || changes.is_empty())
             || !class.pins.is_empty()
             || !class.releases.is_empty()
             || matches!(class.kind, TextKind::SetUserVariables(_) | TextKind::Set)

@@ -202,6 +202,10 @@ impl LatestStatement {
         // What asks for the diagnostics, or is prepared to ask for them, leaves them as they are.
         let asks = matches!(class.kind, TextKind::ShowWarnings(_)) || class.effects.contains(Effects::USES_WARNINGS);
         if asks && reply.error.is_none() && class.kind != TextKind::Multiple {
+            // GET DIAGNOSTICS of a condition that is not there leaves one that says so, and succeeds.
+            if class.kind == TextKind::Other && self.diagnostics == Diagnostics::Empty {
+                self.diagnostics = Diagnostics::OnConnection;
+            }
             return;
         }
         // An error is a condition too.

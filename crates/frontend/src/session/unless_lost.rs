@@ -10,9 +10,15 @@ pub(super) async fn unless_lost<T>(handle: &SessionHandle, work: impl Future<Out
     let told = async {
         loop {
             handle.bell.rung().await;
-            if [Interrupt::ServerLost, Interrupt::Connection, Interrupt::ShutdownNow].iter().any(|why| handle.has(*why))
-            {
+            if [Interrupt::Connection, Interrupt::ShutdownNow].iter().any(|why| handle.has(*why)) {
                 return;
+            }
+            if handle.has(Interrupt::ServerLost) {
+                // Another server may have been meant, whose connection the session had before.
+                if handle.info().connections().any(|(server, _)| server.refusal().is_some()) {
+                    return;
+                }
+                handle.clear(Interrupt::ServerLost);
             }
         }
     };

@@ -62,7 +62,10 @@ pub(crate) fn plan_call(planner: &Planner<'_>, call: &CallProcedure<'_>) -> Resu
     let stepwise = |need, message| stepwise::plan(planner, call, need, message);
     match to_one_shard(planner, call, false) {
         Err(Refusal::NotSupported { need, message }) => match stepwise(need, message) {
-            refused @ Err(Refusal::NotSupported { .. }) if beside => to_one_shard(planner, call, true).or(refused),
+            refused @ Err(Refusal::NotSupported { .. }) if beside => match to_one_shard(planner, call, true) {
+                Err(Refusal::NotSupported { .. }) => refused,
+                planned => planned,
+            },
             planned => planned,
         },
         // In autocommit each statement of the body is a transaction of its own, which the session's connection does not take part in.

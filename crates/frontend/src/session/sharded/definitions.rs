@@ -1,7 +1,7 @@
 //! Definitions of logical tables, and the replies to them.
 //!
 //! What must always hold: a definition commits what is open before it, as on one server, and runs outside of any transaction, on
-//! connections of its own.
+//! connections of its own, or on those that have the session's table locks.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -90,10 +90,16 @@ impl Session {
                     self.drop_replaced(sharding, asked, &wanted, &before).await?;
                     return Box::pin(self.define(sharding, asked)).await;
                 }
+                None if self.has_table_locks() && matches!(statement.kind, StatementKind::CreateTable(_)) => {
+                    self.commit_for_definition().await?;
+                    self.may_define_locked(statement, &[])?;
+                    return Err(under_locks().into());
+                }
                 None => return Box::pin(self.define_filled(sharding, asked, &wanted, failure)).await,
             },
         };
         if let Some(intent) = intent.as_ref().filter(|_| self.has_table_locks()) {
+            self.commit_for_definition().await?;
             self.may_define_locked(statement, &places(&intent.reached(&sharding.catalog())))?;
         }
         let outcome = match intent {
@@ -169,7 +175,13 @@ impl Session {
             false => self.leases_outside(shards).await?,
         };
         let own = dropped_database(statement).and_then(|database| self.swap_own(database, &mut leased.parts));
-        let (defined, stopped) = self.attend_definition(sharding, wanted, &mut leased.parts).await?;
+        let (defined, stopped) = match self.attend_definition(sharding, wanted, &mut leased.parts).await {
+            Ok(attended) => attended,
+            Err(stopped) => {
+                self.lose_locked(leased);
+                return Err(stopped);
+            }
+        };
         let done = matches!(defined, Ok(Some(_)));
         if let Some(database) = dropped_database(statement).filter(|_| done) {
             leave_database(&mut leased.parts, database, true);
@@ -356,14 +368,15 @@ impl Session {
         let (killing, running, handle) = (self.killing(), running(&leased.parts), self.handle.clone());
         let mut sink = ClientSink::new(&mut self.client, &handle);
         let answer = show::answer(&wanted, sharding, client, &mut leased.parts, &mut sink);
-        let told = match attend(&handle, &running, &killing.killer(), None, answer).await? {
+        let told = match attend(&handle, &running, &killing.killer(), None, answer).await {
+            Err(stopped) => Err(stopped),
             // The client is told why the shard has not let the session into its database.
-            Ok(MultiShardResult { error: Some(outside), .. })
+            Ok(Ok(MultiShardResult { error: Some(outside), .. }))
                 if outside.code == codes::ER_NO_DB_ERROR && sink.take_back() =>
             {
                 Err(Stopped::Refused(outside))
             }
-            told => told.map_err(|failure| match sink.into_error() {
+            Ok(told) => told.map_err(|failure| match sink.into_error() {
                 Some(error) => Stopped::Ended(error.into()),
                 None => Stopped::Refused(failure),
             }),

@@ -20,6 +20,7 @@ mod reading;
 mod resolve;
 mod returning;
 mod select_limit;
+mod sequences;
 mod sink;
 mod stepwise;
 mod stopping;
@@ -32,7 +33,6 @@ mod workbench;
 use std::sync::Arc;
 
 use weir_catalog::ShardId;
-use weir_exec::write::Generator;
 use weir_plan::{Plan, Route, SharedValues, Write, WriteKind};
 use weir_shards::Sharding;
 use weir_sql::ast::StatementKind;
@@ -140,7 +140,7 @@ impl Session {
             Plan::Workbench(workbench) => self.read_on_workbench(statement, &workbench).await,
             Plan::Write(write) => {
                 if let Some(raise) = &write.raise {
-                    sharding.sequences.raise(raise).await?;
+                    self.raise_sequence(sharding, raise).await?;
                 }
                 self.write_shards(sharding, statement, &write, changed).await
             }

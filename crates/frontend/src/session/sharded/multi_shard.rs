@@ -192,8 +192,9 @@ impl Session {
                 },
             };
             // What a file or other statements told is not to be had again, and only its own transaction takes back what it has done.
-            let once =
-                changed.is_some() || matches!(write.kind, WriteKind::Load(_)) || !leased.are_in_own_transaction();
+            let once = changed.is_some_and(|changed| !changed.repeatable)
+                || matches!(write.kind, WriteKind::Load(_))
+                || !leased.are_in_own_transaction();
             let refused = match &ran {
                 Ok(outcome) => outcome.error.as_ref(),
                 Err(Stopped::Refused(failure)) => Some(failure),

@@ -29,6 +29,8 @@ pub(super) struct Changed<'s, 'a> {
     pub(super) returns: Option<Returns>,
     /// How many rows its query had, if it is an INSERT … SELECT.
     pub(super) rows: Option<u64>,
+    /// Nothing was read for it: the text may be run again, in another transaction.
+    pub(super) repeatable: bool,
 }
 
 impl Changed<'_, '_> {
@@ -67,7 +69,8 @@ impl Session {
             if let Some((shard, text)) = wanted.none.clone() {
                 let reason = "no row is written, and a server describes those that are returned".to_owned();
                 let plan = Plan::Route(Route { shard, text: None, raise: None, reason });
-                let changed = Changed { insert_id: None, asked: statement, returns, rows: found.rows };
+                let changed =
+                    Changed { insert_id: None, asked: statement, returns, rows: found.rows, repeatable: false };
                 return self.run_final(sharding, &statement.resolved(&text), plan, Some(&changed)).await;
             }
             self.note_multi_shard(statement.class, &[], &outcome, &mut []).await;
@@ -88,7 +91,8 @@ impl Session {
                 "The statement's values can't be written as literals: compute them first, and write them yourself";
             return Err(not_supported(message).into());
         }
-        let changed = Changed { insert_id: found.insert_id, asked: statement, returns, rows };
+        let repeatable = rows.is_none() && write.shards().is_empty();
+        let changed = Changed { insert_id: found.insert_id, asked: statement, returns, rows, repeatable };
         self.run_final(sharding, &statement.resolved(&found.text), plan, Some(&changed)).await
     }
 
@@ -112,7 +116,7 @@ impl Session {
     ) -> Result<Resolved, Stopped> {
         let shards = places(&write.shards());
         if shards.is_empty() {
-            return self.run_resolve(sharding, &mut [], None, wanted, asked).await;
+            return self.generate_values(sharding, wanted, asked).await;
         }
         self.have_permit_for_workbench(write.workbench()).await?;
         let mut leased = match write.is_transactional() {
@@ -132,6 +136,26 @@ impl Session {
         let done = self.end_leases(leased, failed).await;
         let resolved = resolved?;
         done.map(|()| resolved)
+    }
+
+    /// The same, of values that no server is asked for: sequences generate them.
+    async fn generate_values(
+        &mut self,
+        sharding: &Arc<Sharding>,
+        wanted: &Resolve,
+        asked: &Statement<'_>,
+    ) -> Result<Resolved, Stopped> {
+        let keeper = wanted.generate.as_ref().map(|generate| usize::from(generate.keeper.0));
+        let mut deadline = None;
+        loop {
+            let writer = keeper.map(|shard| (shard, self.shared.shards[shard].writer()));
+            match (self.run_resolve(sharding, &mut [], None, wanted, asked).await, writer) {
+                (Err(Stopped::Refused(failure)), Some(writer)) => {
+                    self.wait_for_sequence(writer, failure, &mut deadline).await?;
+                }
+                (found, _) => return found,
+            }
+        }
     }
 
     async fn run_resolve(

@@ -6,7 +6,6 @@ use std::rc::Rc;
 
 use weir_backend::prepared::StatementKey;
 use weir_exec::SQL_PREPARED;
-use weir_exec::write::Generator;
 use weir_sql::{Effects, Pins, RoutingHint};
 use weir_wire::Failure;
 use weir_wire::reply::ReplyKind;
@@ -30,7 +29,7 @@ impl Session {
         if let Some(raise) = &course.raise
             && let Some(sharding) = self.sharding()
         {
-            Box::pin(sharding.sequences.raise(raise)).await?;
+            Box::pin(self.raise_sequence(&sharding, raise)).await?;
         }
         match course.shard {
             Some(shard) => self.set_shard(shard),

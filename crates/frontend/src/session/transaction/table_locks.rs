@@ -42,6 +42,8 @@ pub(in crate::session) struct TableLocks {
     names: BTreeMap<TableName, Locked>,
     /// A view is among them: other names stand for tables that were locked with it.
     has_views: bool,
+    /// Tables of databases that are not sharded are locked as well.
+    has_others: bool,
     /// The shard of the connection that was the session's before the statement at hand took it.
     current: Option<usize>,
     /// A connection is gone, and the locks with it.
@@ -141,14 +143,17 @@ impl Session {
 
     pub(in crate::session) fn note_locked_names(&mut self, statement: &Statement<'_>) {
         self.table_locks.names.clear();
-        self.table_locks.has_views = false;
+        (self.table_locks.has_views, self.table_locks.has_others) = (false, false);
         let Some(sharding) = self.sharding() else { return };
         let Some(StatementKind::LockTables(lock)) = statement.only().map(|only| only.kind) else { return };
         let catalog = sharding.catalog();
         for locked in lock.tables {
             let database = locked.table.database.map(|database| database.name);
             let database = database.or(self.state.profile.database.as_deref());
-            let Some((database, _)) = database.and_then(|name| catalog.database(name)) else { continue };
+            let Some((database, _)) = database.and_then(|name| catalog.database(name)) else {
+                self.table_locks.has_others = true;
+                continue;
+            };
             let table = locked.table.name.name;
             self.table_locks.has_views |= catalog.table(database.as_bytes(), table).is_none();
             let shown = locked.alias.map_or(table, |alias| alias.name);
@@ -246,6 +251,14 @@ impl Session {
         }
     }
 
+    /// A statement was dropped on its connections: those that have locks are not used any more, which ends the session.
+    pub(in crate::session) fn lose_locked(&mut self, mut leased: StatementLeases) {
+        if leased.has_locks() {
+            leased.parts.iter_mut().for_each(|part| part.lease.retired = true);
+            self.put_back_locked(&mut leased);
+        }
+    }
+
     /// Makes the connection to a shard the session's.
     pub(super) async fn enter_locked_shard(&mut self, shard: usize) -> Result<(), Stopped> {
         self.stays_in_autocommit()?;
@@ -326,6 +339,10 @@ impl Session {
 }
 
 impl StatementLeases {
+    fn has_locks(&self) -> bool {
+        self.how == How::Locked
+    }
+
     fn of_locks() -> StatementLeases {
         StatementLeases {
             parts: Vec::new(),

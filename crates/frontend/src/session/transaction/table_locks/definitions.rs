@@ -20,13 +20,13 @@ impl Session {
         statement: &ast::Statement<'_>,
         shards: &[usize],
     ) -> Result<(), Failure> {
-        if never_under_locks(&statement.kind) {
+        if never_under_locks(&statement.kind, self.identity.mariadb) {
             let message =
                 "Can't execute the given command because you have active locked tables or an active transaction";
             return Err(Failure::client(codes::ER_LOCK_OR_ACTIVE_TRANSACTION, message));
         }
         if !self.table_locks.has_views {
-            for name in tables_of(&statement.kind) {
+            for name in changed_tables(&statement.kind) {
                 let shown = String::from_utf8_lossy(name.name.name);
                 match self.full_table_name(name).map(|full| self.locked_as(&full)) {
                     Some(None) => return Err(not_locked(&shown)),
@@ -35,7 +35,10 @@ impl Session {
                 }
             }
         }
-        if self.has_locks_on(shards) { Ok(()) } else { Err(under_locks()) }
+        match is_of_tables(&statement.kind) && self.has_locks_on(shards) {
+            true => Ok(()),
+            false => Err(under_locks()),
+        }
     }
 
     /// Whether a table is locked, by whichever name, and then whether to be written.
@@ -62,7 +65,8 @@ impl Session {
                 for name in drop.names {
                     self.forget_locked(name);
                 }
-                if self.table_locks.names.is_empty() && !self.table_locks.has_views {
+                let locks = &self.table_locks;
+                if locks.names.is_empty() && !locks.has_views && !locks.has_others {
                     self.unlock_tables().await;
                 }
             }
@@ -102,8 +106,8 @@ impl Session {
     }
 }
 
-/// What both kinds of server refuse whatever is locked (1192).
-fn never_under_locks(kind: &StatementKind<'_>) -> bool {
+/// What servers refuse whatever is locked (1192).
+fn never_under_locks(kind: &StatementKind<'_>, mariadb: bool) -> bool {
     match kind {
         StatementKind::CreateView(_)
         | StatementKind::CreateDatabase(_)
@@ -114,13 +118,19 @@ fn never_under_locks(kind: &StatementKind<'_>) -> bool {
         | StatementKind::CreateEvent(_)
         | StatementKind::AlterEvent(_) => true,
         StatementKind::DropTables(drop) => drop.kind == DropKind::View,
+        StatementKind::RenameTables(_) => mariadb,
         StatementKind::DropProgram(drop) => drop.kind != ProgramKind::Trigger,
         _ => false,
     }
 }
 
-/// The tables that a definition changes, or makes.
-fn tables_of<'a>(kind: &StatementKind<'a>) -> Vec<&'a ObjectName<'a>> {
+/// Whether a definition is of tables, with their keys and triggers.
+fn is_of_tables(kind: &StatementKind<'_>) -> bool {
+    !changed_tables(kind).is_empty() || matches!(kind, StatementKind::DropProgram(_))
+}
+
+/// The tables that a definition changes or makes, which have to be locked.
+fn changed_tables<'a>(kind: &StatementKind<'a>) -> Vec<&'a ObjectName<'a>> {
     match kind {
         StatementKind::AlterTable(alter) => vec![&alter.table],
         StatementKind::CreateIndex(create) => vec![&create.table],
@@ -129,7 +139,18 @@ fn tables_of<'a>(kind: &StatementKind<'a>) -> Vec<&'a ObjectName<'a>> {
         StatementKind::CreateTable(create) => vec![&create.name],
         StatementKind::CreateTrigger(create) => vec![&create.table],
         StatementKind::DropTables(drop) if drop.kind == DropKind::Table => drop.names.iter().collect(),
-        StatementKind::RenameTables(rename) => rename.renames.iter().map(|rename| &rename.from).collect(),
+        StatementKind::RenameTables(rename) => {
+            // Steps may go on from names that earlier ones have given.
+            let is_given =
+                |at: usize, name: &ObjectName<'_>| rename.renames[..at].iter().any(|earlier| same(&earlier.to, name));
+            let steps = rename.renames.iter().enumerate();
+            steps.filter(|(at, step)| !is_given(*at, &step.from)).map(|(_, step)| &step.from).collect()
+        }
         _ => Vec::new(),
     }
+}
+
+fn same(one: &ObjectName<'_>, other: &ObjectName<'_>) -> bool {
+    let database = |name: &ObjectName<'_>| name.database.map(|database| database.name.to_ascii_lowercase());
+    database(one) == database(other) && one.name.name.eq_ignore_ascii_case(other.name.name)
 }
