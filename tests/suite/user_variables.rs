@@ -39,6 +39,7 @@ pub(crate) fn collect(tests: &mut Collector) {
     tests.add("a_prepared_statement_has_user_variables_of_the_types_that_they_had", types_at_preparation);
     tests.add("a_view_leaves_its_functions_user_variables_to_nobody", out_of_sight);
     tests.add_for_weir("thousands_of_user_variables_go_along_to_other_shards", thousands);
+    tests.add_for_weir("functions_leave_nothing_on_connections_that_weir_made_tables_on", after_the_workbench);
     tests.add_for_weir("nobody_is_told_of_the_diagnostics_of_others", diagnostics_of_others);
 }
 
@@ -120,6 +121,49 @@ fn diagnostics_of_others(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
                 let mut other = connect(endpoint.port, APP, None)?;
                 expect_equal(text, other.query::<mysql::Row, _>("SHOW WARNINGS")?.len(), 0)?;
             }
+        }
+        Ok(())
+    })
+}
+
+/// A MariaDB server says that a function has changed something; what it was is asked for, on a connection on which Weir has had temporary
+/// tables of its own.
+fn after_the_workbench(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    const SESSIONS: usize = 10;
+    lab.over_two_shards(flavor, |endpoint| {
+        let mut session = connect(endpoint.port, APP, None)?;
+        session.query_drop("CREATE DATABASE t_bench")?;
+        session.query_drop("USE t_bench")?;
+        session.query_drop("CREATE TABLE spread (id INT PRIMARY KEY, n INT) /*weir: shard by hash(id) */")?;
+        session.query_drop("INSERT INTO spread VALUES (1, 1), (2, 2), (3, 3), (4, 4)")?;
+        let rows: Vec<String> = (0..SESSIONS).map(|id| format!("({id}, 0)")).collect();
+        for shard in ["s1", "s2"] {
+            let place = format!("/*weir: single on shard '{shard}' */");
+            session.query_drop(format!("CREATE TABLE counter_{shard} (id INT PRIMARY KEY, n INT) {place}"))?;
+            session.query_drop(format!("INSERT INTO counter_{shard} VALUES {}", rows.join(", ")))?;
+            session.query_drop(format!(
+                "CREATE FUNCTION counted_{shard}(i INT) RETURNS INT MODIFIES SQL DATA \
+                 BEGIN UPDATE counter_{shard} SET n = n + 1 WHERE id = i; RETURN (SELECT n FROM counter_{shard} WHERE id = i); END"
+            ))?;
+        }
+        for (round, shard) in ["s1", "s2", "s1", "s2"].iter().enumerate() {
+            session.query_drop("SELECT a.id FROM spread a JOIN spread b ON a.id <> b.n ORDER BY a.id, b.id")?;
+            // One of these has the connection of that query's workbench, on whichever shard it was.
+            let mut sessions = Vec::new();
+            for id in 0..SESSIONS {
+                let mut session = connect(endpoint.port, APP, Some("t_bench"))?;
+                for time in 1..=2 {
+                    let counted = value(&mut session, &format!("SELECT counted_{shard}({id})"))?;
+                    expect_equal("counted", counted, (round / 2 * 2 + time).to_string())?;
+                    session.query_drop("BEGIN")?;
+                }
+                sessions.push(session);
+            }
+            for session in &mut sessions {
+                session.query_drop("UPDATE spread SET n = n + 1")?;
+                session.query_drop("COMMIT")?;
+            }
+            expect_equal("of all", value(&mut session, "SELECT SUM(n) FROM spread")?, (10 + 4 * SESSIONS * (round + 1)).to_string())?;
         }
         Ok(())
     })

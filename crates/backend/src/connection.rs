@@ -93,6 +93,9 @@ pub struct Connection {
     pub untold_changes_of: Option<u32>,
     /// The latest statement that set `FOUND_ROWS()` here was one of the session that has the connection on loan.
     pub has_found_rows: bool,
+    /// How many statements that make a temporary table Weir knows to have run here since the latest reset: as many as MariaDB counts in
+    /// `COM_CREATE_TEMPORARY_TABLE`, if none ran out of sight.
+    pub temporary_made: u64,
     /// `LAST_INSERT_ID()` here, if known.
     pub insert_id: Option<u64>,
     /// How many definitions had been made on the server when a text was sent to be prepared.
@@ -309,6 +312,7 @@ impl Connection {
         self.flush().await?;
         self.own_reply().await?;
         self.forget();
+        self.temporary_made = 0;
         self.insert_id = Some(0);
         Ok(())
     }

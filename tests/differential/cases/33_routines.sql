@@ -265,6 +265,35 @@ SELECT totals();
 -- refused: GLOBAL tables, and read and change SINGLE
 CREATE FUNCTION bad() RETURNS INT MODIFIES SQL DATA BEGIN DELETE FROM title WHERE id = 9; RETURN 1; END;
 
+## functions that change rows, on connections that have had temporary tables
+CREATE TABLE counter (id INT PRIMARY KEY, n INT NOT NULL) /*weir: single on shard s1 */;
+CREATE TABLE spread (id INT PRIMARY KEY, n INT) /*weir: shard by hash(id) */;
+INSERT INTO counter VALUES (1, 0), (2, 10);
+INSERT INTO spread VALUES (1, 1), (2, 2), (3, 3);
+CREATE FUNCTION counted(i INT) RETURNS INT NOT DETERMINISTIC MODIFIES SQL DATA BEGIN UPDATE counter SET n = n + 1 WHERE id = i; RETURN (SELECT n FROM counter WHERE id = i); END;
+SELECT a.id, b.n FROM spread a JOIN spread b ON a.id = b.n ORDER BY 1;
+SELECT counted(1);
+BEGIN;
+SELECT counted(1);
+UPDATE spread SET n = n + 1;
+COMMIT;
+CREATE TEMPORARY TABLE tt (i INT);
+DROP TEMPORARY TABLE tt;
+SELECT counted(1);
+BEGIN;
+SELECT counted(1);
+UPDATE spread SET n = n + 1;
+COMMIT;
+CREATE TEMPORARY TABLE kept (i INT);
+INSERT INTO kept VALUES (7);
+SELECT counted(2), i FROM kept;
+BEGIN;
+SELECT counted(2);
+UPDATE spread SET n = n + 1;
+COMMIT;
+SELECT * FROM spread ORDER BY id;
+SELECT * FROM counter ORDER BY id;
+
 ## functions that change rows of SINGLE tables
 CREATE TABLE packet (id INT AUTO_INCREMENT PRIMARY KEY, mark INT, who VARCHAR(10)) /*weir: single on shard s2 */;
 CREATE TABLE counter (id INT PRIMARY KEY, n INT NOT NULL) /*weir: single on shard s2 */;

@@ -137,6 +137,7 @@ impl Connection {
             rights,
             retired: false,
             untold_changes_of: None,
+            temporary_made: 0,
             has_found_rows: false,
             insert_id: Some(0),
             defined_before: 0,

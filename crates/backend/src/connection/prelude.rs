@@ -53,6 +53,7 @@ impl Connection {
             self.queue_step(PreludeStep::Reset, &[Command::ResetConnection as u8]);
             // Here, and not when it is confirmed: another may be queued behind it.
             self.insert_id = Some(0);
+            self.temporary_made = 0;
         }
         if let Some(role) = &difference.role {
             self.queue_role(role);

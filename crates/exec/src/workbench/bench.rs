@@ -52,6 +52,7 @@ impl<'b> Bench<'b> {
     }
 
     pub(super) fn queue_create(&mut self, text: &[u8]) {
+        self.part.lease.temporary_made += 1;
         self.queue(text, Sent::Create);
     }
 

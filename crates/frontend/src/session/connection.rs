@@ -17,7 +17,7 @@ use super::kill_on_server::Killer;
 use super::latest::Left;
 use super::outcome::ReplyOutcome;
 use super::relay::{Broken, ER_OPTION_PREVENTS_STATEMENT, Keep, Relay};
-use super::state::needs_insert_id;
+use super::state::{changes_with_rows, needs_insert_id};
 use super::stopped::{SessionEnd, Stopped};
 use crate::backends::{HOME, ServerId};
 use crate::client::{Client, ClientError};
@@ -344,9 +344,8 @@ impl Session {
             return Err(Failure::new(Fault::Weir, codes::ER_NOT_SUPPORTED_YET, b"42000", message).into());
         }
         let (before, after) = self.take_unsent(class, begin.is_some());
-        let only_flag = self.identity.mariadb
-            && !self.client_has(Capabilities::DEPRECATE_EOF)
-            && class.effects.contains(Effects::RETURNING);
+        let only_flag =
+            self.identity.mariadb && !self.client_has(Capabilities::DEPRECATE_EOF) && changes_with_rows(class);
         let connection = self.connection();
         let tracking = match () {
             () if own_tracking => Tracking::Clients,

@@ -44,6 +44,11 @@ impl Session {
             self.state.pins &= !class.releases;
         }
         self.state.pins |= pins;
+        // Those of several statements, and those that failed, are not told apart: the server counts more then, as if one were out of sight.
+        let made = class.kind == TextKind::Other && class.pins.contains(Pins::TEMPORARY_TABLE);
+        if made && !failed && outcome.status.is_some() {
+            self.connection().temporary_made += 1;
+        }
         self.note_next_transaction(outcome);
         if class.effects.contains(Effects::CHANGES_GLOBALS) && !failed {
             self.shared.at(self.target.place()).pool.server.retire_connections();

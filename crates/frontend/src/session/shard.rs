@@ -46,8 +46,8 @@ impl Session {
         let bound = self.anchor().unwrap_or(self.current.server.shard);
         let (wanted, bound) = (self.name_of_shard(wanted), self.name_of_shard(bound));
         let message = format!(
-            "This statement is for shard '{wanted}', and the session is bound to a connection of shard '{bound}'. End what \
-             binds it first: WEIR SHOW SESSIONS names it"
+            "This statement is for shard '{wanted}', and the session is bound to a connection of shard '{bound}' by: {}. End what binds it first",
+            self.state.bindings()
         );
         Failure::client(codes::ER_NOT_SUPPORTED_YET, message)
     }

@@ -240,6 +240,16 @@ pub(crate) fn needs_insert_id(class: &Class) -> bool {
         || class.pins.intersects(opaque)
 }
 
+/// Whether a statement changes rows and answers with a result set: RETURNING, or functions whose bodies are known. Its end may have room for
+/// no more than a flag that something of the session has changed.
+pub(crate) fn changes_with_rows(class: &Class) -> bool {
+    let by_functions = class.kind == TextKind::Select
+        && class.effects.contains(Effects::WRITES)
+        && !class.effects.contains(Effects::LOCKING_READ)
+        && !class.pins.intersects(OUT_OF_SIGHT);
+    class.effects.contains(Effects::RETURNING) || by_functions
+}
+
 /// Pins that COM_RESET_CONNECTION does not undo for certain: such a connection is closed instead.
 pub(crate) const OUTLAST_RESET: Pins =
     Pins::ROLE.union(Pins::XA).union(Pins::GLOBAL_READ_LOCK).union(Pins::BACKUP_LOCK).union(Pins::UNKNOWN_STATEMENT);

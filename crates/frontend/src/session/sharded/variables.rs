@@ -121,11 +121,14 @@ impl Session {
         self.hear_untold().await?;
         let lease = self.connection();
         lease.has_found_rows = false;
-        // A temporary table of a trigger can't be asked for, but whether there was ever one on the connection can.
-        const LIST: &str = "SELECT CAST(VARIABLE_NAME AS BINARY) FROM information_schema.USER_VARIABLES UNION ALL \
-                            SELECT '`' FROM information_schema.SESSION_STATUS \
-                            WHERE VARIABLE_NAME = 'COM_CREATE_TEMPORARY_TABLE' AND VARIABLE_VALUE <> '0' LIMIT 18446744073709551615";
-        let Ok(reply) = lease.ask(LIST).await else { return Ok(()) };
+        // A temporary table of a trigger can't be asked for, but whether one was made on the connection out of sight can.
+        let made = lease.temporary_made;
+        let list = format!(
+            "SELECT CAST(VARIABLE_NAME AS BINARY) FROM information_schema.USER_VARIABLES UNION ALL \
+             SELECT '`' FROM information_schema.SESSION_STATUS \
+             WHERE VARIABLE_NAME = 'COM_CREATE_TEMPORARY_TABLE' AND VARIABLE_VALUE <> '{made}' LIMIT 18446744073709551615"
+        );
+        let Ok(reply) = lease.ask(&list).await else { return Ok(()) };
         let name = |cell: Option<Vec<u8>>| {
             let name = String::from_utf8(cell?).ok()?;
             (!name.contains(['`', '\'', '"', '\\'])).then(|| name.to_lowercase())

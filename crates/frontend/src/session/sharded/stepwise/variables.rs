@@ -102,7 +102,9 @@ impl<'p> Variables<'p> {
             text.extend_from_slice(if variable.required { b" NOT NULL DEFAULT 0" } else { b" NULL" });
         }
         text.push(b')');
-        match self.query(session, &text).await? {
+        let made = self.query(session, &text).await?;
+        self.bench.parts.iter_mut().for_each(|part| part.lease.temporary_made += 1);
+        match made {
             Ok(_) => {}
             Err(failure) if failure.code == codes::ER_DBACCESS_DENIED_ERROR => {
                 let message = format!(
