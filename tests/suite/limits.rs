@@ -1,5 +1,6 @@
 //! Limits: of clients, of users, of the pool and its queue.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use libtest_mimic::Failed;
@@ -16,7 +17,8 @@ const BOUND: Duration = Duration::from_secs(20);
 /// Settings of Weir, and what must hold with them.
 type Case = (&'static str, &'static [(&'static str, &'static str)], fn(&Endpoint) -> Result<(), Failed>);
 
-const CASES: [Case; 9] = [
+const CASES: [Case; 10] = [
+    ("idle_connections_to_clients_and_servers_are_probed", &[], probed),
     ("one_client_too_many_is_1040", &[("clients.max_connections", "3")], too_many_clients),
     ("one_session_of_a_user_too_many_is_1203", &[("users.plain.max_connections", "2")], too_many_of_a_user),
     (
@@ -60,6 +62,31 @@ pub(crate) fn collect(tests: &mut Collector) {
             lab.with_endpoint(site, settings, |endpoint| case(endpoint))
         });
     }
+}
+
+/// Of a peer that vanished without a word the system finds out only by keepalive probes: each of Weir's TCP connections has their timer running
+/// (the `tr` of proc(5)'s `/proc/net/tcp`).
+fn probed(endpoint: &Endpoint) -> Result<(), Failed> {
+    const ESTABLISHED: &str = "01";
+    const KEEPALIVE: &str = "02";
+    let mut session = connect(endpoint.port, APP, None)?;
+    run(&mut session, "BEGIN")?;
+    value(&mut session, "SELECT 1")?;
+    let own: BTreeSet<String> = std::fs::read_dir(format!("/proc/{}/fd", endpoint.pid))?
+        .filter_map(|file| std::fs::read_link(file.ok()?.path()).ok()?.to_str().map(str::to_owned))
+        .filter_map(|link| Some(link.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned()))
+        .collect();
+    let timers = || -> Vec<String> {
+        let table = std::fs::read_to_string(format!("/proc/{}/net/tcp", endpoint.pid)).unwrap_or_default();
+        let lines = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        let mine = lines.filter(|fields| fields.len() > 9 && fields[3] == ESTABLISHED && own.contains(fields[9]));
+        mine.map(|fields| fields[5].to_owned()).collect()
+    };
+    // The client's connection, and a server's. While data is under way another timer takes the place of this one.
+    eventually(BOUND, "every connection is probed", || {
+        let timers = timers();
+        timers.len() >= 2 && timers.iter().all(|timer| timer.starts_with(KEEPALIVE))
+    })
 }
 
 /// How a login is refused, byte for byte.

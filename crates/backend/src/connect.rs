@@ -8,6 +8,7 @@ use std::sync::Arc;
 use bytes::BytesMut;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
+use socket2::SockRef;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsConnector;
@@ -21,7 +22,7 @@ use weir_wire::{Capabilities, Failure, Fault};
 use crate::address::Address;
 use crate::patience::within;
 use crate::server::{Server, Tls};
-use crate::transport::Stream;
+use crate::transport::{KEEPALIVE, Stream};
 
 /// The collation of all handshakes with servers, utf8mb4_general_ci: the sessions' own are set afterwards.
 pub const HANDSHAKE_COLLATION: u16 = 45;
@@ -108,6 +109,7 @@ async fn open(address: &Address) -> io::Result<Stream> {
         Address::Tcp { host, port } => {
             let stream = TcpStream::connect((host.as_str(), *port)).await?;
             stream.set_nodelay(true)?;
+            SockRef::from(&stream).set_tcp_keepalive(&KEEPALIVE)?;
             Stream::Tcp(stream)
         }
         Address::Unix(path) => Stream::Unix(UnixStream::connect(path).await?),

@@ -5,12 +5,19 @@ mod low_water;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use rustls::pki_types::ServerName;
+use socket2::TcpKeepalive;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
 use weir_wire::auth::Channel;
+
+/// How often the system probes an idle TCP connection, to clients and to servers: a peer that vanished without a word (its host, or a NAT
+/// gateway's entry, is gone) is found out after two minutes, instead of the system's two hours.
+pub const KEEPALIVE: TcpKeepalive =
+    TcpKeepalive::new().with_time(Duration::from_secs(60)).with_interval(Duration::from_secs(15)).with_retries(4);
 
 /// A connected stream.
 #[derive(Debug)]

@@ -17,6 +17,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::watch;
 use weir_admin::network::Network;
+use weir_backend::transport::KEEPALIVE;
 use weir_frontend::{Door, Endpoint, Incoming, Worker};
 use weir_frontend::{Peer, Socket};
 use weir_wire::Failure;
@@ -234,6 +235,8 @@ fn tcp_listener(
         Some(listener) => listener,
         None => bind_tcp(address, backlog)?,
     };
+    // Accepted sockets inherit it.
+    SockRef::from(&listener).set_tcp_keepalive(&KEEPALIVE)?;
     offer.add(name, &listener)?;
     Ok(listener)
 }
