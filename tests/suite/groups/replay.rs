@@ -99,6 +99,7 @@ impl Opened {
             opened.push(Open { what, client, next, row });
         }
         opened.push(Self::prepared(endpoint)?);
+        opened.extend(Self::prepared_within(endpoint)?);
         expect_error(
             "a duplicate key",
             &run(&mut opened[0].client, "INSERT INTO counters VALUES (200, 9)"),
@@ -127,6 +128,21 @@ impl Opened {
             next: "UPDATE counters SET v = v + 1 WHERE id = 205",
             row: (205, "8"),
         })
+    }
+
+    /// The transaction's start goes to the server with a statement that is prepared, as many drivers do it.
+    fn prepared_within(endpoint: &Endpoint) -> Result<[Open; 2], Failed> {
+        let mut client = connect(endpoint.port, APP, Some(DATABASE))?;
+        client.query_drop("BEGIN")?;
+        client.exec_drop("INSERT INTO counters VALUES (?, ?)", (206, 7))?;
+        let _prepared = client.prep("UPDATE counters SET v = v + ? WHERE id = ?")?;
+        let next = "UPDATE counters SET v = v + 1 WHERE id = 206";
+        let used = Open { what: "prepared within", client, next, row: (206, "8") };
+        let mut client = connect(endpoint.port, APP, Some(DATABASE))?;
+        client.query_drop("BEGIN")?;
+        let _prepared = client.prep("UPDATE counters SET v = v - ? WHERE id = ?")?;
+        let next = "INSERT INTO counters VALUES (207, 9)";
+        Ok([used, Open { what: "nothing but prepared", client, next, row: (207, "9") }])
     }
 
     /// The writer has died: they go on, and end.

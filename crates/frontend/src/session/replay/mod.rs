@@ -229,6 +229,14 @@ impl Session {
         }
     }
 
+    /// A statement is about to be prepared: a recording begins with the transaction's start, if that is sent with it.
+    pub(in crate::session) async fn record_preparation(&mut self) {
+        if self.state.begin.is_some() && !self.replay.played {
+            self.replay.forget();
+            Box::pin(self.start_recording()).await;
+        }
+    }
+
     async fn start_recording(&mut self) {
         let Some(most_bytes) = self.replays() else { return };
         if self.state.left_something() {

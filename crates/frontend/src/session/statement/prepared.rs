@@ -183,6 +183,7 @@ impl Session {
         let mut room_made = false;
         let mut defined = 0;
         let before = self.client.mark();
+        self.record_preparation().await;
         let outcome = loop {
             let prepared = async {
                 self.have_connection().await?;
@@ -201,7 +202,12 @@ impl Session {
                     self.make_room_for_statements().await;
                 }
                 Ok(outcome) => break outcome,
-                Err(stopped) => self.again(stopped, &mut retries).await?,
+                Err(stopped) => {
+                    // As with a read, what is lost is the transaction before it.
+                    let read = Class { kind: TextKind::Select, ..class.clone() };
+                    let stopped = self.lost_with(stopped, &read);
+                    self.again(stopped, &mut retries).await?;
+                }
             }
         };
         let prepared = outcome.prepared;
