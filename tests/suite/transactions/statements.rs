@@ -9,7 +9,8 @@ use super::{BOUND, DATABASE, Shards, app, choose};
 use crate::Collector;
 use crate::driver::{expect_equal, expect_error, run, value};
 use crate::lab::{APP, Endpoint, Lab, eventually};
-use crate::login::{self, Login};
+use crate::login::{self, Login, Opening, caps};
+use crate::reply::{Rows, Set, read_reply};
 
 type Case = fn(&mut Shards, &Endpoint) -> Result<(), Failed>;
 
@@ -19,13 +20,14 @@ const SPREAD: &str = "t_spread";
 const QUERY: u8 = 3;
 
 pub(super) fn collect(tests: &mut Collector) {
-    let cases: [(&str, Case); 6] = [
+    let cases: [(&str, Case); 7] = [
         ("statement_that_is_killed_is_undone_on_all_shards", killed),
         ("statement_that_is_killed_leaves_its_transaction", killed_in_transaction),
         ("read_that_is_killed_ends_on_all_shards", killed_read),
         ("statement_whose_client_goes_is_undone_on_all_shards", gone),
         ("routines_that_commit_do_not_split_a_transaction", routines),
         ("texts_of_several_statements_run_one_by_one", texts),
+        ("texts_of_several_statements_are_wrong_for_clients_that_send_one", one_too_many),
     ];
     for (word, case) in cases {
         tests.add_for_weir(&format!("transactions::{word}"), move |lab: &Lab, flavor: Flavor| {
@@ -245,4 +247,41 @@ fn texts(_: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
     let answers = all(&mut session, large)?;
     let lengths: Vec<bool> = answers.iter().map(|answer| answer.len() > 1_000_000).collect();
     expect_equal("large replies", lengths, vec![true, false, true, false])
+}
+
+fn one_too_many(_: &mut Shards, endpoint: &Endpoint) -> Result<(), Failed> {
+    let _keeper = spread(endpoint)?;
+    let capabilities = (caps::BASE | caps::DEPRECATE_EOF) & !caps::MULTI_STATEMENTS;
+    let login = Login { capabilities, ..Login::new(APP.0, APP.1) }.database(SPREAD);
+    let (mut client, opening) = login::open(&endpoint.address, &login)?;
+    let Opening::Done(_, capabilities, _) = opening else { return Err("not logged in".into()) };
+    let mut all = |text: &str| -> Result<Vec<Set>, Failed> {
+        client.command(QUERY, text.as_bytes())?;
+        Ok(read_reply(&mut client, capabilities, Rows::Text, &[])?)
+    };
+    // What a session holds on all shards stays.
+    all("BEGIN")?;
+    all("UPDATE t SET v = 1")?;
+    let texts = [
+        "SET @a = 1; SELECT COUNT(*) FROM t",
+        "UPDATE t SET v = 2; UPDATE t SET v = 3",
+        "SELECT * FROM t WHERE id = 1; SELECT * FROM t WHERE id = 2",
+        "SELECT 1; UPDATE t SET id = id + 100",
+        "CREATE TABLE u (id INT PRIMARY KEY); DROP TABLE u",
+        "SELECT COUNT(*) FROM t; TRUNCATE TABLE t",
+        "LOCK TABLES t WRITE; SELECT 1",
+        "COMMIT; SELECT COUNT(*) FROM t",
+        "XA START 'a'; SELECT 1",
+        "SET @a = 1; KILL 1",
+        "UPDATE t SET id = id + 100; SELECT 1",
+    ];
+    for text in texts {
+        let codes: Vec<Option<u16>> = all(text)?.iter().map(Set::error_code).collect();
+        expect_equal(text, codes, vec![Some(1064)])?;
+    }
+    let sum = all("SELECT SUM(v) FROM t;")?.iter().map(Set::rows).collect::<Vec<_>>();
+    expect_equal("what is held", sum, vec![vec![vec![Some(b"40".to_vec())]]])?;
+    all("ROLLBACK")?;
+    let sum = all("SELECT SUM(v) FROM t")?.iter().map(Set::rows).collect::<Vec<_>>();
+    expect_equal("what is undone", sum, vec![vec![vec![Some(b"0".to_vec())]]])
 }

@@ -47,6 +47,14 @@ impl Session {
 
     /// `planned`: the statement with the text that shards plan.
     async fn run_as_planned(&mut self, statement: &Statement<'_>, planned: &Statement<'_>) -> Result<(), Stopped> {
+        if self.may_have_one_too_many(statement) {
+            match Box::pin(self.wrong(statement)).await {
+                // What else it says, it says of one statement that looks like several.
+                Some(Stopped::Refused(failure)) if failure.code != codes::ER_PARSE_ERROR => {}
+                Some(wrong) => return Err(wrong),
+                None => {}
+            }
+        }
         let course = match self.course_at_once(statement) {
             Some(course) => course,
             None => match self.course(statement, planned).await {
@@ -69,6 +77,15 @@ impl Session {
             Course::SqlPrepare(request) => Box::pin(self.run_sql_prepare(statement, request)).await,
             Course::Refuse(failure) => Err(self.refuse_unless_wrong(statement, failure).await),
         }
+    }
+
+    /// Whether a text seems to have several statements while its client sends one at a time: to servers the second is an error of syntax. Shards
+    /// ask before they do anything for it: they would end the transaction for a definition that is never run.
+    fn may_have_one_too_many(&self, statement: &Statement<'_>) -> bool {
+        statement.class.kind == TextKind::Multiple
+            && self.endpoint.sharding.is_some()
+            && matches!(statement.form, Form::Text(_))
+            && !self.client_has(Capabilities::MULTI_STATEMENTS)
     }
 
     /// What stops a statement that is refused. Of one that Weir can't read its server says first whether it is wrong.
