@@ -5,6 +5,7 @@ mod bound;
 mod crowded;
 mod deadlocks;
 mod lost;
+mod names;
 mod semantics;
 mod statements;
 
@@ -42,6 +43,7 @@ pub(crate) fn collect(tests: &mut Collector) {
     crowded::collect(tests);
     deadlocks::collect(tests);
     lost::collect(tests);
+    names::collect(tests);
     semantics::collect(tests);
     statements::collect(tests);
 }

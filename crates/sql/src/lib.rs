@@ -19,6 +19,7 @@
 //! * [`hot_row`]: statements that many clients may send for one row at once.
 //! * [`PlainInsert`]: whether an INSERT has its AUTO_INCREMENT values generated.
 //! * [`routing_hint`], [`shard_hint`]: where a text wants to run.
+//! * [`xa_names`]: which distributed transactions a text names.
 //! * [`splice`], [`replace_state_functions`]: changing a text at ranges, never printing a syntax tree.
 #![forbid(unsafe_code)]
 
@@ -49,6 +50,7 @@ mod siphash;
 mod splice;
 mod state_functions;
 pub mod visit;
+mod xa_names;
 
 pub use bumpalo::Bump;
 pub use classify::{
@@ -69,3 +71,4 @@ pub use quoted::quoted;
 pub use scopes::with_session_scopes;
 pub use splice::splice;
 pub use state_functions::{StateValues, replace_state_functions};
+pub use xa_names::xa_names;

@@ -34,6 +34,11 @@ impl TransactionId {
         format!("{},{},{FORMAT}", self.literal(), hexadecimal(&shard.0.to_string()))
     }
 
+    /// Whether these bytes could be the name of a transaction of Weir's, to which only Weirs say what becomes of it.
+    pub fn is_kept_for(name: &[u8]) -> bool {
+        name.strip_prefix(PREFIX.as_bytes()).is_some_and(|rest| rest.starts_with(b"-"))
+    }
+
     /// The name as a literal of the same bytes on any connection.
     pub fn literal(&self) -> String {
         hexadecimal(&self.to_string())

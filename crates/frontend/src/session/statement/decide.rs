@@ -11,6 +11,7 @@ use weir_wire::error::not_supported;
 
 use super::super::own_variables::{self, OwnVariable};
 use super::super::transaction::kind::{Ends, TransactionStatement};
+use super::own_transactions;
 use super::sql_prepare::{self, SqlPrepare};
 use super::{Form, Statement};
 use crate::session::kill_statement::not_understood;
@@ -130,6 +131,8 @@ pub(in crate::session) struct Facts {
     pub(in crate::session) movable: bool,
     /// The session has locked tables.
     pub(in crate::session) locks_tables: bool,
+    /// The session's default database is Weir's own.
+    pub(in crate::session) in_own_schema: bool,
 }
 
 impl Facts {
@@ -158,6 +161,9 @@ pub(in crate::session) fn without_plan(
     facts: &Facts,
     names: &Names<'_>,
 ) -> (First, Option<Course>) {
+    if let Some(failure) = own_transactions::refused(statement, facts.in_own_schema) {
+        return (First::default(), Some(Course::Refuse(failure)));
+    }
     if let Some(course) = sql_prepare(statement, facts, names.prepared) {
         return (First::default(), Some(course));
     }

@@ -22,6 +22,7 @@ mod hot_row;
 mod insert_id;
 pub(in crate::session) mod lane;
 mod multi_statement;
+mod own_transactions;
 pub(in crate::session) mod place;
 pub(in crate::session) mod prepared;
 mod residue;

@@ -16,6 +16,7 @@ use super::super::stopped::Stopped;
 use super::super::transaction::anchor::ANCHORING;
 use super::super::transaction::kind::HARMLESS;
 use super::decide::{self, Answer, Course, Facts, First, Names, OneServer};
+use super::own_transactions;
 use super::{Form, Statement};
 
 impl Session {
@@ -207,6 +208,7 @@ impl Session {
             pinned: !self.state.pins.is_empty() || self.state.has_busy_statements(),
             movable: (self.state.pins - HARMLESS - ANCHORING).is_empty(),
             locks_tables: self.state.pins.contains(Pins::LOCK_TABLES),
+            in_own_schema: own_transactions::is_own_schema(self.state.profile.database.as_deref()),
         }
     }
 

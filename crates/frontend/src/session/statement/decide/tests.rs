@@ -27,6 +27,7 @@ const FREE: Facts = Facts {
     pinned: false,
     movable: true,
     locks_tables: false,
+    in_own_schema: false,
 };
 
 /// A session in a transaction with several participants.
