@@ -25,6 +25,7 @@ mod interleave;
 mod kills;
 mod lab;
 mod lanes;
+mod leftovers;
 mod limits;
 mod login;
 mod machine;
@@ -121,7 +122,8 @@ fn collect(shared: &Arc<Shared>) -> Vec<Trial> {
         hot_rows::collect(&mut tests);
         kills::collect(&mut tests);
         insert_ids::collect(&mut tests);
-        limits::collect(&mut tests);
+        leftovers::collect(&mut tests);
+    limits::collect(&mut tests);
         transport::collect(&mut tests);
         charsets::collect(&mut tests);
         user_variables::collect(&mut tests);

@@ -257,6 +257,10 @@ impl Session {
         } else if !changes.is_empty() {
             profile = Some(profile.as_ref().unwrap_or(&self.state.profile).with_variables(changes.iter().copied()));
         }
+        if has_begun_record(class, outcome, self.state.pins.contains(Pins::SESSION_TRACKING)) {
+            self.state.recorded = true;
+            self.state.pins |= Pins::SPECIAL_VARIABLE;
+        }
         let has = |wanted: &str| changes.iter().any(|(name, _)| *name == wanted);
         let named = class.assigned.iter().any(|name| &**name == PSEUDO_THREAD_ID) && outcome.error.is_none() && !scoped;
         if named || has(PSEUDO_THREAD_ID) {
@@ -343,11 +347,27 @@ fn is_derived(name: &str) -> bool {
 }
 
 /// Variables that the next statement uses up, or that have no DEFAULT to go back to: a connection that is given their value again
-/// would do again what they did. And those that have a connection keep what is asked for later (`information_schema.optimizer_trace`).
+/// would do again what they did. And those that have a connection keep what is asked for later.
 fn has_effect_once(name: &str, value: &str) -> bool {
     matches!(name, "insert_id" | "rand_seed1" | "rand_seed2" | "gtid_next" | "gtid_seq_no")
-        || name == "optimizer_trace" && value.contains("enabled=on")
+        || is_record(name) && is_on(value)
         || name.starts_with("pseudo_")
+}
+
+/// The variables that have a connection keep the texts of statements: for `information_schema.optimizer_trace`, and for SHOW PROFILES.
+fn is_record(name: &str) -> bool {
+    matches!(name, "optimizer_trace" | "profiling")
+}
+
+fn is_on(value: &str) -> bool {
+    value == "ON" || value == "1" || value.contains("enabled=on")
+}
+
+/// Whether a statement has had its connection keep texts. `untold`: what it has set may not be among what the server tells.
+fn has_begun_record(class: &Class, outcome: &ReplyOutcome, untold: bool) -> bool {
+    outcome.variables.iter().any(|(name, value)| is_record(name) && is_on(value))
+        || untold && class.assigned.iter().any(|name| is_record(name))
+        || class.effects.contains(Effects::SETS_FOR_STATEMENT) && class.pins.contains(Pins::SPECIAL_VARIABLE)
 }
 
 /// A storage engine's variable, which MySQL does not report.

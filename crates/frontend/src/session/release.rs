@@ -310,7 +310,7 @@ impl Session {
 
     /// Whether a reset may leave something of the session on its connection.
     fn outlasts_reset(&self) -> bool {
-        self.state.pins.intersects(OUTLAST_RESET)
+        self.state.recorded || self.state.pins.intersects(OUTLAST_RESET)
     }
 
     /// Sends a command that gets no reply.

@@ -90,6 +90,8 @@ pub(crate) struct SessionState {
     pub(crate) collation_unknown: bool,
     /// The characteristics of the next transaction were set, and that transaction has begun.
     pub(crate) set_transaction_used: bool,
+    /// The connection keeps texts of the session's statements, which no reset clears away.
+    pub(crate) recorded: bool,
     pub(crate) statements: HashMap<u32, PreparedStatement>,
     pub(crate) next_statement: u32,
     /// What names of statements stand for that texts have prepared, in lower case.
@@ -119,6 +121,7 @@ impl SessionState {
             latest: LatestStatement::default(),
             collation_unknown: false,
             set_transaction_used: false,
+            recorded: false,
             statements: HashMap::new(),
             next_statement: 0,
             sql_prepared: HashMap::new(),

@@ -125,8 +125,13 @@ impl<'a> TreeReader<'a, '_> {
     pub(super) fn set_statement(&mut self, set: &'a SetStatement<'a>) -> Option<TextKind> {
         self.finder.effect(Effects::SETS_FOR_STATEMENT);
         for item in set.items {
-            if let SetItemKind::Variable(SetVariable { value: SetValue::Expr(value), .. }) = &item.kind {
+            let SetItemKind::Variable(SetVariable { value, variable, .. }) = &item.kind else { continue };
+            if let SetValue::Expr(value) = value {
                 self.finder.look(Node::Expr(value));
+            }
+            // Its connection keeps the trace.
+            if variable.name.is("optimizer_trace") {
+                self.finder.pin(Pins::SPECIAL_VARIABLE);
             }
         }
         if matches!(set.statement.kind, StatementKind::Set(_) | StatementKind::SetStatement(_)) {
