@@ -5,7 +5,7 @@ use mysql::prelude::Queryable;
 use weir_local::Flavor;
 
 use crate::Collector;
-use crate::driver::{connect, expect_equal};
+use crate::driver::{connect, expect_equal, expect_error, value};
 use crate::lab::{APP, Lab};
 
 /// One connection for all sessions.
@@ -14,6 +14,7 @@ const SETTINGS: [(&str, &str); 2] = [("pool.max_connections", "1"), ("workers.th
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
     tests.add_for_weir("nobody_sees_what_a_connection_has_recorded_of_others", records_of_others);
+    tests.add_for_weir("nobody_has_what_a_definition_has_left_on_its_connection", left_by_definitions);
 }
 
 /// Neither COM_RESET_CONNECTION clears MySQL's traces of the optimizer, nor MariaDB's profiles.
@@ -46,6 +47,40 @@ fn records_of_others(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
                     expect_equal(&format!("{begin}, {question}"), rows.len(), 0)?;
                 }
             }
+        }
+        Ok(())
+    })
+}
+
+/// Definitions and SHOW over shards run on connections of their own, which others get then.
+fn left_by_definitions(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    lab.over_two_shards(flavor, |endpoint| {
+        let mut session = connect(endpoint.port, APP, None)?;
+        for text in ["CREATE DATABASE t_left", "USE t_left", "CREATE TABLE t (id INT PRIMARY KEY)"] {
+            session.query_drop(text)?;
+        }
+        for text in [
+            "ALTER EVENT e ON SCHEDULE AT IF((@secret := 5), NOW(), NOW()) DO SELECT 1",
+            "CREATE EVENT e ON SCHEDULE AT IF((@secret := 5), NOW() + INTERVAL 1 DAY, NOW()) DO SELECT 1",
+            "CREATE TABLE s AS SELECT (@secret := 5) x",
+            "SHOW TABLES WHERE (@secret := 5) = 5",
+            "SHOW COLUMNS FROM t WHERE (@secret := 5) = 5",
+        ] {
+            // The first event is not there.
+            expect_equal(text, session.query_drop(text).is_err(), text.starts_with("ALTER"))?;
+            for _ in 0..6 {
+                let mut other = connect(endpoint.port, APP, None)?;
+                expect_equal(text, value(&mut other, "SELECT @secret IS NULL")?, "1".into())?;
+            }
+        }
+        for text in [
+            "CREATE EVENT f ON SCHEDULE AT IF(GET_LOCK('left', 0), NOW() + INTERVAL 1 DAY, NOW()) DO SELECT 1",
+            "CREATE TABLE u AS SELECT GET_LOCK('left', 0) x",
+            "SHOW TABLES WHERE GET_LOCK('left', 0)",
+            "SHOW INDEX FROM t WHERE GET_LOCK('left', 0)",
+        ] {
+            expect_error(text, &session.query_drop(text), 1235, "42000")?;
+            expect_equal(text, value(&mut session, "SELECT IS_FREE_LOCK('left')")?, "1".into())?;
         }
         Ok(())
     })

@@ -123,7 +123,7 @@ fn collect(shared: &Arc<Shared>) -> Vec<Trial> {
         kills::collect(&mut tests);
         insert_ids::collect(&mut tests);
         leftovers::collect(&mut tests);
-    limits::collect(&mut tests);
+        limits::collect(&mut tests);
         transport::collect(&mut tests);
         charsets::collect(&mut tests);
         user_variables::collect(&mut tests);

@@ -14,7 +14,7 @@ use weir_exec::{MultiShardResult, ShardLease};
 use weir_plan::InformationQuery;
 use weir_shards::Sharding;
 use weir_sql::ast::{self, StatementKind, UpkeepVerb};
-use weir_sql::{Dialect, LexMode};
+use weir_sql::{Class, Dialect, LexMode, Pins};
 use weir_wire::Failure;
 use weir_wire::error::{codes, not_supported};
 
@@ -69,6 +69,7 @@ impl Session {
             ast::Statement { kind: StatementKind::SetStatement(set), .. } => set.statement,
             statement => statement,
         };
+        takes_no_lock(asked.class)?;
         if Box::pin(self.place_table(sharding, asked, statement)).await? {
             return Ok(());
         }
@@ -174,6 +175,7 @@ impl Session {
             true => self.leases_locked(shards, false).await?,
             false => self.leases_outside(shards).await?,
         };
+        leased.note_class(asked.class);
         let own = dropped_database(statement).and_then(|database| self.swap_own(database, &mut leased.parts));
         let (defined, stopped) = match self.attend_definition(sharding, wanted, &mut leased.parts).await {
             Ok(attended) => attended,
@@ -339,6 +341,7 @@ impl Session {
     /// The same, of a text without parameters. `binary`: the client wants rows as for a prepared statement.
     async fn show(&mut self, sharding: &Arc<Sharding>, asked: &Statement<'_>, binary: bool) -> Result<(), Stopped> {
         let statement = self.only_statement(asked)?;
+        takes_no_lock(asked.class)?;
         let surroundings = self.surroundings();
         let wanted = surroundings.asked(asked.text, statement);
         let mut shards = places(&show::shards(&wanted, &sharding.catalog())?);
@@ -364,6 +367,7 @@ impl Session {
                 false => self.leases_outside(&shards).await?,
             }
         };
+        leased.note_class(asked.class);
         let client = show::Client { capabilities: self.client.capabilities, binary };
         let (killing, running, handle) = (self.killing(), running(&leased.parts), self.handle.clone());
         let mut sink = ClientSink::new(&mut self.client, &handle);
@@ -423,6 +427,15 @@ pub(in crate::session) fn under_locks() -> Failure {
         "This statement about sharded tables while the session has locked tables: it runs on connections of its own, which would wait for \
          these locks. UNLOCK TABLES first; to load a dump, SET weir_lock_tables = 'ignore'",
     )
+}
+
+/// # Errors
+/// It calls `GET_LOCK()`: the lock would be that of a connection of the statement's own.
+fn takes_no_lock(class: &Class) -> Result<(), Failure> {
+    match class.pins.contains(Pins::USER_LOCK) {
+        true => Err(not_supported("GET_LOCK() in a definition or SHOW of a sharded database: SELECT it before")),
+        false => Ok(()),
+    }
 }
 
 /// The database that a statement drops. MariaDB's CREATE OR REPLACE DATABASE does too.

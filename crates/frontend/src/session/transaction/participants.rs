@@ -8,7 +8,7 @@ use std::rc::Rc;
 use futures_util::future::join_all;
 use weir_backend::admission::AdmissionPermit;
 use weir_exec::ShardLease;
-use weir_sql::Pins;
+use weir_sql::{Class, Pins};
 use weir_txn::{clock, is_in_transaction};
 use weir_wire::error::codes;
 use weir_wire::{Failure, StatusFlags};
@@ -31,6 +31,8 @@ pub(in super::super) struct StatementLeases {
     pub(super) how: How,
     /// Their clocks stand.
     pub(super) stopped: bool,
+    /// The statement may leave something on them that would bind a session.
+    pub(super) soiled: bool,
     pub(super) _shown: Vec<Shown>,
     /// For what the session has beside other connections.
     pub(super) _additional: Option<Rc<AdmissionPermit>>,
@@ -240,6 +242,7 @@ impl Session {
             readers: Vec::new(),
             how: How::Alone,
             stopped: false,
+            soiled: false,
             _shown: Vec::new(),
             _additional,
         };
@@ -348,7 +351,15 @@ impl Session {
                 parts.push(ShardLease { shard: shard_id(*shard), index: parked.participant.server.index, lease });
             }
         }
-        StatementLeases { parts, readers: Vec::new(), how, stopped: false, _shown: Vec::new(), _additional: None }
+        StatementLeases {
+            parts,
+            readers: Vec::new(),
+            how,
+            stopped: false,
+            soiled: false,
+            _shown: Vec::new(),
+            _additional: None,
+        }
     }
 
     /// Puts parts back where they were taken from; the last of them is the session's connection again.
@@ -380,6 +391,7 @@ impl Session {
         failed: Option<Failure>,
     ) -> Result<(), Stopped> {
         parts.let_clocks_go_on().await;
+        parts.close_soiled();
         match (parts.how, failed) {
             (How::Alone, None) => Ok(()),
             (How::Alone, Some(failure)) => Err(failure.into()),
@@ -413,6 +425,7 @@ impl Session {
         failure: Failure,
     ) -> Result<(), Stopped> {
         parts.let_clocks_go_on().await;
+        parts.close_soiled();
         if parts.how == How::Locked {
             self.put_back_locked(&mut parts);
         } else if parts.how != How::Alone {
@@ -431,6 +444,23 @@ impl StatementLeases {
     pub(in super::super) async fn stop_clocks(&mut self) -> Result<(), Failure> {
         self.stopped = true;
         clock::stop(self.parts.iter_mut().map(|part| &mut *part.lease).collect()).await
+    }
+
+    /// A statement of this class runs on them. What it leaves besides its changes (user variables, locks) is nobody's on a connection of the
+    /// statement's own, which is closed then.
+    pub(in super::super) fn note_class(&mut self, class: &Class) {
+        const LEFT: Pins = Pins::COMPUTED_USER_VARIABLE
+            .union(Pins::UNKNOWN_FUNCTION)
+            .union(Pins::SEQUENCE)
+            .union(Pins::USER_LOCK)
+            .union(Pins::UNKNOWN_STATEMENT);
+        self.soiled = class.pins.intersects(LEFT);
+    }
+
+    fn close_soiled(&mut self) {
+        if self.soiled && self.how == How::Alone {
+            self.parts.iter_mut().for_each(|part| part.lease.retired = true);
+        }
     }
 
     async fn let_clocks_go_on(&mut self) {

@@ -349,6 +349,7 @@ impl StatementLeases {
             readers: Vec::new(),
             how: How::Locked,
             stopped: false,
+            soiled: false,
             _shown: Vec::new(),
             _additional: None,
         }
