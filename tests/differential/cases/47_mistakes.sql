@@ -206,3 +206,27 @@ SELECT * FROM t WHERE id = 0;
 SELECT * FROM u WHERE k = '';
 SELECT * FROM two WHERE a = 5 AND b = '';
 SELECT * FROM two WHERE a = 0 AND b = 'x';
+
+## ORDER BY of groups by what the groups do not determine
+CREATE TABLE person (id INT PRIMARY KEY, col INT, email VARCHAR(9), born DATE);
+INSERT INTO person VALUES (1, 1, 'a', '2001-01-01'), (2, 1, 'a', '2001-01-01'), (3, 5, 'b', '2001-01-02'), (4, 5, 'b', '2001-01-02'), (5, 3, 'c', NULL);
+SELECT email, MAX(col) FROM person GROUP BY email ORDER BY col + 1;
+SET sql_mode = 'ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES';
+SELECT email, MAX(col) FROM person GROUP BY email ORDER BY col;
+SELECT email, MAX(col) FROM person GROUP BY email ORDER BY col + 1;
+SELECT email, MAX(col) FROM person GROUP BY email ORDER BY email, col;
+SELECT email, MAX(col) FROM person GROUP BY email ORDER BY email, ABS(col);
+SELECT email, MAX(col) AS x FROM person GROUP BY email ORDER BY email, MAX(x);
+SELECT email, MAX(col) AS col FROM person GROUP BY email ORDER BY email, col + 1;
+SELECT email, MAX(col) AS col FROM person GROUP BY email ORDER BY col;
+SELECT email, MAX(col) AS x FROM person GROUP BY email ORDER BY LENGTH(email), email, x;
+SELECT UPPER(email), MAX(col) FROM person GROUP BY UPPER(email) ORDER BY UPPER(email), email;
+SELECT UPPER(email), MAX(col) FROM person GROUP BY UPPER(email) ORDER BY UPPER(email) DESC;
+SELECT email, col, COUNT(*) FROM person GROUP BY email, col ORDER BY email, -col;
+SELECT email, col, COUNT(*) FROM person GROUP BY 1, 2 ORDER BY 1 DESC, col + 0;
+SELECT email, COUNT(*) FROM person WHERE col = 5 GROUP BY email ORDER BY email, col + 1;
+SELECT id, email, COUNT(*) FROM person GROUP BY id ORDER BY id, email;
+SELECT id, COUNT(*) FROM person GROUP BY id ORDER BY CONCAT(email, col), id;
+SELECT p.id, COUNT(*) FROM person p JOIN person q ON p.col = q.col GROUP BY p.id ORDER BY p.id, p.email, q.email;
+SELECT email, COUNT(*) FROM person GROUP BY email HAVING col > 1;
+SELECT email, COUNT(*) AS n FROM person GROUP BY email ORDER BY email, MAX(born), n + 1;

@@ -3,6 +3,7 @@
 //!
 //! What must always hold: shards send a group once (or once for each distinct value that is counted), in the order of the keys.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use weir_sql::ast::{Call, Expr, ExprKind, Grouping, Literal, OrderItem, Query, Select};
@@ -16,7 +17,7 @@ use super::having::Having;
 use super::projection::{Ordered, Projection, Sorts, column_names, is_simple};
 use super::{Merged, Obstacle, Question, limits};
 use crate::aggregate::is_aggregate;
-use crate::analysis::Branch;
+use crate::analysis::{Branch, ColumnRef, InstanceKind};
 use crate::text::{Edits, Pieces};
 use crate::{Fold, Grouped, Merge, SortKey};
 
@@ -49,7 +50,7 @@ pub(super) fn merge<'a>(
     let having = Having::of(&shown, select, &keys_means(&keys), rollup)?;
     // Hidden columns of folded rows come first.
     let mut folded_hidden: Vec<(usize, Option<&'a Expr<'a>>)> = Vec::new();
-    let order = order.map(|order| order_keys(&mut shown, order, &mut folded_hidden)).transpose()?;
+    let order = order.map(|order| order_keys(&mut shown, order, &keys, &mut folded_hidden)).transpose()?;
     let having = having.targets(&mut shown, &mut folded_hidden);
     let group_keys = group_keys(&mut shown, &keys)?;
     let divided = divided(&mut shown, query, select)?;
@@ -168,10 +169,18 @@ fn order<'a>(
 fn order_keys<'a>(
     shown: &mut Projection<'_, '_, 'a>,
     order: Vec<(Ordered<'a>, bool)>,
+    groups: &[Key<'a>],
     hidden: &mut Vec<(usize, Option<&'a Expr<'a>>)>,
 ) -> Result<Vec<SortKey>, Obstacle> {
+    // There it is about the SELECT list only, which what is hidden is in.
+    let all_are_checked = shown.question.planner.session.mariadb && is_full_group_by(shown);
+    let groups = key_columns(shown, groups);
     let mut keys = Vec::new();
     for (means, descending) in order {
+        let is_of_groups = match &means {
+            Ordered::Expression(_, _, Some(column), _) => groups.contains(column),
+            _ => true,
+        };
         let (place, text, sorts, expr) = match means {
             Ordered::Constant => continue,
             Ordered::Column(place) => {
@@ -190,7 +199,8 @@ fn order_keys<'a>(
                 .into());
         }
         let before = shown.columns.len() + shown.hidden();
-        let key = shown.key(place, text, expr.is_none_or(is_simple), sorts, descending)?;
+        let simple = expr.is_none_or(is_simple) && (is_of_groups || !all_are_checked);
+        let key = shown.key(place, text, simple, sorts, descending)?;
         let after = shown.columns.len() + shown.hidden();
         hidden.extend((before..after).map(|place| (place, expr.filter(|_| aggregated))));
         keys.push(key);
@@ -359,6 +369,61 @@ fn group_too<'a>(shown: &Projection<'_, '_, 'a>, select: &'a Select<'a>, divided
     edits.insert(end, list);
 }
 
+/// The columns that groups have as their keys.
+fn key_columns<'a>(shown: &Projection<'_, '_, 'a>, keys: &[Key<'a>]) -> BTreeSet<ColumnRef> {
+    let of_key = |key: &Key<'a>| match key.means {
+        Ordered::Column(place) => shown.columns[place].column,
+        Ordered::Expression(_, _, column, _) => column,
+        Ordered::Constant => None,
+    };
+    keys.iter().filter_map(of_key).collect()
+}
+
+fn is_full_group_by(shown: &Projection<'_, '_, '_>) -> bool {
+    shown.question.planner.session.sql_mode.contains("ONLY_FULL_GROUP_BY")
+}
+
+/// Items of ORDER BY that a server may find wrong in a query of groups: columns that these keys do not determine (ONLY_FULL_GROUP_BY), and
+/// aggregates of aggregates. Behind the keys they order nothing, and are checked.
+fn to_be_checked<'a>(
+    shown: &Projection<'_, '_, 'a>,
+    query: &'a Query<'a>,
+    keys: &[Key<'a>],
+) -> impl Iterator<Item = &'a OrderItem<'a>> {
+    let (keys, full) = (key_columns(shown, keys), is_full_group_by(shown));
+    let is_determined = move |column: ColumnRef| {
+        let primary = match &shown.question.analysis.instances[column.instance].kind {
+            InstanceKind::Base(base) => &base.table.primary_key[..],
+            _ => &[],
+        };
+        let whole = || primary.iter().all(|own| keys.contains(&ColumnRef { column: *own, ..column }));
+        keys.contains(&column) || !primary.is_empty() && whole()
+    };
+    query.order_by.iter().filter(move |item| {
+        let mut found = false;
+        walk(Node::Expr(&item.expr), &mut |node: Node<'a>| {
+            match node {
+                Node::Query(_) => return Flow::Skip,
+                Node::Expr(expr) if aggregate(expr).is_some() => {
+                    let names = column_names(expr).into_iter().filter(|name| shown.lookup(name).is_none());
+                    found |= names.filter_map(|name| shown.aliased(name)).any(has_aggregate);
+                    return Flow::Skip;
+                }
+                Node::Expr(expr @ Expr { kind: ExprKind::Column(name), .. }) => {
+                    found |= match shown.lookup(name) {
+                        Some(column) => full && !is_determined(column),
+                        // MariaDB takes an aggregate's alias by itself only.
+                        None => !std::ptr::eq(expr, item.expr.bare()) && shown.aliased(name).is_some_and(has_aggregate),
+                    };
+                }
+                _ => {}
+            }
+            Flow::Descend
+        });
+        found
+    })
+}
+
 /// Sorts by the keys, and by distinct values behind them.
 fn sort_by_keys<'a>(
     shown: &Projection<'_, '_, 'a>,
@@ -382,6 +447,9 @@ fn sort_by_keys<'a>(
     }
     if between.is_empty() {
         return;
+    }
+    for item in to_be_checked(shown, query, keys) {
+        list = list.then(between).and(&Pieces::own(item.expr.span.range()));
     }
     match (query.order_by.first(), query.order_by.last()) {
         (Some(first), Some(last)) => edits.replace(first.span.range().start..last.span.range().end, list),

@@ -51,6 +51,14 @@ pub(super) const OF_RIGHTS: [u16; 4] = [
     codes::ER_COLUMNACCESS_DENIED_ERROR,
 ];
 
+/// An expression of a query of groups that its keys do not determine, which the error names by its number: shards' texts have others.
+const ER_WRONG_FIELD_WITH_GROUP: u16 = 1055;
+
+/// Whether what a shard says of its part of a statement may differ from what a server says of all of it.
+pub(super) fn is_of_part(code: u16) -> bool {
+    OF_RIGHTS.contains(&code) || code == ER_WRONG_FIELD_WITH_GROUP
+}
+
 /// What has no SQLSTATE of its own, and is about the statement all the same.
 const OF_STATEMENTS: [u16; 16] = [
     1093, // a table that is changed and read
@@ -73,10 +81,10 @@ impl Session {
         refused: Stopped,
     ) -> Stopped {
         // An error of rights may be that of a part of the statement, which looks for others than all of it does.
-        let lacks_right = matches!(&refused, Stopped::Refused(failure) if OF_RIGHTS.contains(&failure.code));
+        let of_part = matches!(&refused, Stopped::Refused(failure) if is_of_part(failure.code));
         let by_weir = matches!(&refused, Stopped::Refused(failure)
             if failure.fault == Fault::Client && BY_WEIR.contains(&failure.code));
-        if !lacks_right && !by_weir {
+        if !of_part && !by_weir {
             return refused;
         }
         let unsupported = |stopped: &Stopped| matches!(stopped, Stopped::Refused(failure) if failure.code == codes::ER_NOT_SUPPORTED_YET);

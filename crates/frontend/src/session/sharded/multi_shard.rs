@@ -29,7 +29,7 @@ use super::super::state::needs_insert_id;
 use super::super::statement::Statement;
 use super::super::stopped::{SessionEnd, Stopped};
 use super::super::transaction::StatementLeases;
-use super::mistakes::OF_RIGHTS;
+use super::mistakes::is_of_part;
 use super::reading::Reading;
 use super::resolve::Changed;
 use super::returning;
@@ -385,9 +385,7 @@ impl Session {
                 Err(Stopped::Refused(lost))
             }
             // A server is asked what it says of the whole statement.
-            Ok(Ok(MultiShardResult { error: Some(denied), .. }))
-                if OF_RIGHTS.contains(&denied.code) && sink.take_back() =>
-            {
+            Ok(Ok(MultiShardResult { error: Some(denied), .. })) if is_of_part(denied.code) && sink.take_back() => {
                 Err(Stopped::Refused(denied))
             }
             Ok(Ok(outcome)) => Ok(outcome),
