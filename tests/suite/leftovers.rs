@@ -21,7 +21,11 @@ pub(crate) fn collect(tests: &mut Collector) {
 fn records_of_others(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     let site = lab.site(flavor)?;
     let ask = ["SHOW PROFILES", "SELECT query FROM information_schema.optimizer_trace"];
-    let mut begun = vec!["SET optimizer_trace = 'enabled=on'", "SET profiling = 1"];
+    let mut begun = vec![
+        "SET optimizer_trace = 'enabled=on'",
+        "SET optimizer_trace = 'enabled=on', innodb_lock_wait_timeout = 5",
+        "SET profiling = 1",
+    ];
     if flavor == Flavor::MariaDb {
         begun.push("SET STATEMENT optimizer_trace = 'enabled=on' FOR SELECT 'secret'");
     }
@@ -68,9 +72,13 @@ fn left_by_definitions(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
         ] {
             // The first event is not there.
             expect_equal(text, session.query_drop(text).is_err(), text.starts_with("ALTER"))?;
+            let mut others = Vec::new();
             for _ in 0..6 {
                 let mut other = connect(endpoint.port, APP, None)?;
+                // In a transaction it keeps its connection, so that each has another one.
+                other.query_drop("BEGIN")?;
                 expect_equal(text, value(&mut other, "SELECT @secret IS NULL")?, "1".into())?;
+                others.push(other);
             }
         }
         for text in [

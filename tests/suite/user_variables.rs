@@ -147,6 +147,7 @@ fn after_the_workbench(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
             ))?;
         }
         for (round, shard) in ["s1", "s2", "s1", "s2"].iter().enumerate() {
+            session.query_drop(format!("CREATE TABLE filled_{round} AS SELECT id, n FROM spread"))?;
             session.query_drop("SELECT a.id FROM spread a JOIN spread b ON a.id <> b.n ORDER BY a.id, b.id")?;
             // One of these has the connection of that query's workbench, on whichever shard it was.
             let mut sessions = Vec::new();

@@ -71,4 +71,4 @@ pub use quoted::quoted;
 pub use scopes::with_session_scopes;
 pub use splice::splice;
 pub use state_functions::{StateValues, replace_state_functions};
-pub use xa_names::xa_names;
+pub use xa_names::{NamedTransactions, named_transactions};

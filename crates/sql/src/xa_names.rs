@@ -1,58 +1,127 @@
-//! Names of distributed transactions that a text has XA statements for, whatever its grammar.
+//! What a text does with distributed transactions, whatever its grammar: the names that it has XA statements for, and the procedures
+//! that it calls.
 //!
-//! What must hold: every XA statement that a server could run of the text counts, also one in a block, in a routine's body, in a text
-//! that PREPARE or EXECUTE IMMEDIATE has as a literal, or in a statement that the parser does not read.
+//! What must hold: every XA statement and CALL that a server could run of the text counts, also one in a block, in a routine's body, in a
+//! text that PREPARE or EXECUTE IMMEDIATE has as a literal, or in a statement that the parser does not read; and executable comments are
+//! read both ways, as code and as comments.
 
 use crate::keyword::Keyword;
 use crate::kw;
-use crate::lexer::{Lexer, Token, TokenKind};
+use crate::lexer::{Conditional, Lexer, Token, TokenKind};
 use crate::mode::LexMode;
 
 /// What XA does to a transaction that it names.
 const VERBS: &[Keyword] = &[kw::START, kw::BEGIN, kw::END, kw::PREPARE, kw::COMMIT, kw::ROLLBACK];
 
-/// The first parts of the names (`gtrid`), as bytes.
-pub fn xa_names(text: &[u8], mode: LexMode) -> Vec<Vec<u8>> {
-    let mut names = Vec::new();
-    gather(text, mode, true, &mut names);
-    names
+/// What a text may do with transactions over several servers.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct NamedTransactions {
+    /// The first parts of the names (`gtrid`) in XA statements, as bytes.
+    pub names: Vec<Vec<u8>>,
+    /// The procedures that are called: their databases, if they are named, and names.
+    pub calls: Vec<(Option<Vec<u8>>, Vec<u8>)>,
+    /// There are XA statements, or CALL of something that is named DECIDE, of which nobody can be sure what they name: executable comments of
+    /// several versions are in the text.
+    pub unsure: bool,
 }
 
-/// `texts`: those that are literals are looked at, too. No text that is prepared can prepare another one.
-fn gather(text: &[u8], mode: LexMode, texts: bool, names: &mut Vec<Vec<u8>>) {
-    let tokens: Vec<Token> = Lexer::new(text, mode).filter(|token| !is_of_comment(token.kind)).collect();
-    let word = |at: usize| {
-        let token = tokens.get(at).filter(|token| token.kind == TokenKind::Word)?;
-        Some(Keyword::of(token.text(text)))
-    };
-    for at in 0..tokens.len() {
-        match word(at) {
-            Some(kw::XA) if word(at + 1).is_some_and(|verb| VERBS.contains(&verb)) => {
-                names.extend(value(&tokens[at + 2..], text, mode));
+/// Reads a text for them.
+pub fn named_transactions(text: &[u8], mode: LexMode) -> NamedTransactions {
+    let mut found = NamedTransactions::default();
+    let words: [&[u8]; 4] = [b"XA", b"CALL", b"PREPARE", b"IMMEDIATE"];
+    if words.iter().any(|word| contains(text, word)) {
+        read(text, mode, true, &mut found);
+    }
+    found
+}
+
+/// Whether an ASCII word is anywhere in a text.
+fn contains(text: &[u8], word: &[u8]) -> bool {
+    text.windows(word.len()).any(|window| window.eq_ignore_ascii_case(word))
+}
+
+/// `texts`: those that are literals are read, too. No text that is prepared can prepare another one.
+fn read(text: &[u8], mode: LexMode, texts: bool, found: &mut NamedTransactions) {
+    let mut lexer = Lexer::new(text, mode);
+    let named = gather(&mut lexer, text, mode, texts, found);
+    match lexer.conditional() {
+        Conditional::None => {}
+        Conditional::One { .. } => {
+            gather(&mut Lexer::new(text, mode).skipping_conditional(), text, mode, texts, found);
+        }
+        Conditional::Mixed => found.unsure |= named || !found.calls.is_empty() && contains(text, b"DECIDE"),
+    }
+}
+
+/// Returns whether there is the word XA.
+fn gather(lexer: &mut Lexer<'_>, text: &[u8], mode: LexMode, texts: bool, found: &mut NamedTransactions) -> bool {
+    let mut named = false;
+    while let Some(token) = code(lexer) {
+        if token.kind != TokenKind::Word {
+            continue;
+        }
+        let mut ahead = *lexer;
+        match Keyword::of(token.text(text)) {
+            kw::XA => {
+                named = true;
+                let verb = code(&mut ahead).filter(|token| token.kind == TokenKind::Word);
+                if verb.is_some_and(|verb| VERBS.contains(&Keyword::of(verb.text(text)))) {
+                    found.names.extend(value(ahead, text, mode));
+                }
             }
-            Some(kw::FROM | kw::IMMEDIATE) if texts => {
-                if let Some(prepared) = value(&tokens[at + 1..], text, mode) {
-                    gather(&prepared, mode, false, names);
+            kw::CALL => found.calls.extend(called(ahead, text)),
+            kw::FROM | kw::IMMEDIATE if texts => {
+                if let Some(prepared) = value(ahead, text, mode) {
+                    read(&prepared, mode, false, found);
                 }
             }
             _ => {}
         }
     }
+    named
 }
 
-fn is_of_comment(kind: TokenKind) -> bool {
-    matches!(kind, TokenKind::CodeStart | TokenKind::CodeEnd)
+/// The next token, but for the marks of executable comments.
+fn code(lexer: &mut Lexer<'_>) -> Option<Token> {
+    lexer.find(|token| !matches!(token.kind, TokenKind::CodeStart | TokenKind::CodeEnd))
 }
 
-/// The bytes of the literal with which the tokens begin; strings that follow each other are one.
-fn value(tokens: &[Token], text: &[u8], mode: LexMode) -> Option<Vec<u8>> {
-    let first = tokens.first()?;
+/// The name behind CALL, with its database if it has one.
+fn called(mut ahead: Lexer<'_>, text: &[u8]) -> Option<(Option<Vec<u8>>, Vec<u8>)> {
+    let name = |ahead: &mut Lexer<'_>| {
+        let token = code(ahead)?;
+        match (token.kind, token.text(text)) {
+            (TokenKind::Word, name) => Some(name.to_vec()),
+            (TokenKind::QuotedIdent, [_, name @ .., _]) => Some(name.to_vec()),
+            _ => None,
+        }
+    };
+    let first = name(&mut ahead)?;
+    match code(&mut ahead) {
+        Some(token) if token.text(text) == b"." => Some((Some(first), name(&mut ahead)?)),
+        _ => Some((None, first)),
+    }
+}
+
+/// The bytes of the literal that comes next, behind parentheses and the name of a character set; strings that follow each other are one.
+fn value(mut ahead: Lexer<'_>, text: &[u8], mode: LexMode) -> Option<Vec<u8>> {
+    let before = |token: &Token| {
+        let word = token.text(text);
+        token.kind == TokenKind::Word && word.starts_with(b"_") || word == b"("
+    };
+    let mut first = code(&mut ahead)?;
+    while before(&first) {
+        first = code(&mut ahead)?;
+    }
     match first.kind {
         TokenKind::Hex => digits(first.text(text), 16, 2),
         TokenKind::Bit => digits(first.text(text), 2, 8),
         TokenKind::String => {
-            let strings = tokens.iter().take_while(|token| token.kind == TokenKind::String);
-            Some(strings.flat_map(|string| unquoted(string.text(text), mode)).collect())
+            let mut bytes = unquoted(first.text(text), mode);
+            while let Some(more) = code(&mut ahead).filter(|token| token.kind == TokenKind::String) {
+                bytes.extend(unquoted(more.text(text), mode));
+            }
+            Some(bytes)
         }
         _ => None,
     }
@@ -105,7 +174,7 @@ fn unescaped(escaped: u8) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use super::xa_names;
+    use super::named_transactions;
     use crate::mode::LexMode;
 
     #[test]
@@ -122,20 +191,49 @@ mod tests {
             "SELECT 1; XA COMMIT 'weir1-a'",
             "CREATE PROCEDURE p() BEGIN XA COMMIT 'weir1-a'; END",
             "PREPARE s FROM 'XA COMMIT ''weir1-a'''",
+            "PREPARE s FROM (_latin1'XA COMMIT ''weir1-a''')",
             "PREPARE s FROM 0x584120434f4d4d4954202777656972312d6127",
             "EXECUTE IMMEDIATE \"XA ROLLBACK 'weir1-a'\"",
             "BEGIN NOT ATOMIC PREPARE s FROM \"XA COMMIT 'weir1-a'\"; EXECUTE s; END",
+            // Some servers read these as comments, and others as code.
+            "XA COMMIT /*!99998 'x' */ 'weir1-a'",
+            "XA /*!99998 RECOVER */ COMMIT 'weir1-a'",
+            "PREPARE s FROM 'XA COMMIT /*!99998 ''x'' */ ''weir1-a'''",
         ] {
-            assert_eq!(xa_names(text.as_bytes(), LexMode::default()), [b"weir1-a".to_vec()], "{text}");
+            let found = named_transactions(text.as_bytes(), LexMode::default());
+            assert!(found.names.contains(&b"weir1-a".to_vec()), "{text}: {found:?}");
         }
+        let mixed = "XA COMMIT /*!99998 'x' */ /*!99997 'y' */ 'weir1-a'";
+        assert!(named_transactions(mixed.as_bytes(), LexMode::default()).unsure);
     }
 
     #[test]
     fn nothing_else_is_a_name() {
-        for text in
-            ["XA RECOVER", "SELECT xa FROM t", "PREPARE s FROM 'SELECT 1'", "XA COMMIT @a", "SELECT 'XA COMMIT 1'"]
-        {
-            assert!(xa_names(text.as_bytes(), LexMode::default()).is_empty(), "{text}");
+        for text in [
+            "XA RECOVER",
+            "SELECT xa FROM t",
+            "PREPARE s FROM 'SELECT 1'",
+            "XA COMMIT @a",
+            "SELECT 'XA COMMIT 1'",
+            "/*!50003 CREATE */ /*!50017 DEFINER=a@b */ /*!50003 TRIGGER t BEFORE INSERT ON u FOR EACH ROW CALL p() */",
+        ] {
+            let found = named_transactions(text.as_bytes(), LexMode::default());
+            assert!(found.names.is_empty() && !found.unsure, "{text}: {found:?}");
         }
+    }
+
+    #[test]
+    fn calls_are_found_with_their_databases() {
+        for text in [
+            "CALL weir.decide('a')",
+            "CREATE PROCEDURE p() CALL `weir` . decide(1)",
+            "PREPARE s FROM 'CALL weir.decide(1)'",
+            "CALL weir/*!99998 x */.decide(1)",
+        ] {
+            let found = named_transactions(text.as_bytes(), LexMode::default());
+            assert!(found.calls.contains(&(Some(b"weir".to_vec()), b"decide".to_vec())), "{text}: {found:?}");
+        }
+        let granted = named_transactions(b"GRANT EXECUTE ON PROCEDURE weir.decide TO u", LexMode::default());
+        assert!(granted.calls.is_empty(), "{granted:?}");
     }
 }

@@ -231,6 +231,16 @@ impl Refused {
     }
 }
 
+/// Without autocommit a savepoint behind BEGIN is Weir's to remember until a statement runs; here that is one to be prepared.
+fn behind_savepoint(endpoint: &Endpoint) -> Result<Refused, Failed> {
+    let mut client = connect(endpoint.port, APP, Some(DATABASE))?;
+    for statement in ["SET autocommit = 0", "BEGIN", "SAVEPOINT a"] {
+        run(&mut client, statement)?;
+    }
+    client.exec_drop("UPDATE counters SET v = v WHERE id = ?", (42,))?;
+    Ok(Refused { client, reason: "more to its beginning" })
+}
+
 pub(super) fn not_continued(site: &mut GroupSite, endpoint: &Endpoint) -> Result<(), Failed> {
     site.all_take_reads(endpoint)?;
     let long = format!("INSERT INTO counters VALUES (220, 1) /* {} */", "x".repeat(70_000));
@@ -240,6 +250,7 @@ pub(super) fn not_continued(site: &mut GroupSite, endpoint: &Endpoint) -> Result
         refused(endpoint, &["INSERT INTO counters VALUES (222, RAND() * 10)"], "depends on chance")?,
         refused(endpoint, &["UPDATE counters SET v = v + 0 LIMIT 1"], "LIMIT without ORDER BY")?,
         refused(endpoint, &[&long], "transaction_replay_size")?,
+        behind_savepoint(endpoint)?,
         refused(endpoint, &["SET @x = 1", "UPDATE counters SET v = v WHERE id = 40"], "settings, user variables")?,
         refused(endpoint, &["COMMIT AND CHAIN", "UPDATE counters SET v = v WHERE id = 41"], "may end a transaction")?,
     ];

@@ -61,6 +61,9 @@ fn refused(session: &mut Conn) -> Result<(), Failed> {
         format!("XA COMMIT b'{bits}'"),
         format!("XA COMMIT '{escaped}'"),
         format!("/*! XA COMMIT */ '{NAME}'"),
+        format!("XA COMMIT /*!99998 'x' */ '{NAME}'"),
+        format!("XA /*!99998 RECOVER */ ROLLBACK '{NAME}'"),
+        format!("XA COMMIT /*!99998 'x' */ /*!99997 'y' */ '{NAME}'"),
         format!("PREPARE s FROM \"XA COMMIT '{NAME}'\""),
         format!("PREPARE s FROM 'XA COMMIT X''{digits}'''"),
         format!("CREATE PROCEDURE p() XA COMMIT '{NAME}'"),
@@ -68,6 +71,7 @@ fn refused(session: &mut Conn) -> Result<(), Failed> {
         format!("XA COMMIT '{NAME}'; SELECT 1"),
         "CALL weir.decide('weir1-0-0000000000000000-0-0')".to_owned(),
         "CALL `weir` . `DECIDE`('weir1-0-0000000000000000-0-0')".to_owned(),
+        "PREPARE s FROM \"CALL weir.decide('weir1-0-0000000000000000-0-0')\"".to_owned(),
     ] {
         expect_error(&text, &all(session, &text), 1235, "42000")?;
     }

@@ -164,6 +164,7 @@ impl Filled {
 
     async fn ask_models(&self, part: &mut ShardLease) -> Result<Told, Failure> {
         for model in &self.models {
+            part.lease.temporary_made += 1;
             part.lease.query(model).await?;
         }
         let [definition, columns] = MODELS.map(|model| named(&self.database, model));

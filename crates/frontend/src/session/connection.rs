@@ -225,6 +225,11 @@ impl Session {
             self.learn_what_was_left(true).await?;
             self.connection().has_found_rows = false;
         }
+        if self.connection().untold_changes_of.is_some() && changes_with_rows(class) {
+            // The server forgets them when it is asked to track others.
+            self.learn_what_was_left(true).await?;
+            self.hear_untold().await?;
+        }
         self.queue_wait();
         self.queue_session_state(class)?;
         self.raise_what_was_left().await?;

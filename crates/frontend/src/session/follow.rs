@@ -114,7 +114,10 @@ impl Session {
         let has = |wanted: &str| outcome.variables.iter().any(|(name, _)| name == wanted);
         let names: Vec<&str> =
             class.assigned.iter().map(|name| &**name).filter(|name| !is_reported(name, &has)).collect();
-        let told = outcome.variables.iter().all(|(name, value)| is_derived(name) || is_replayable(name, value));
+        let told = outcome
+            .variables
+            .iter()
+            .all(|(name, value)| is_derived(name) || is_replayable(name, value) && !has_effect_once(name, value));
         // While the client's own tracking is on the connection, hardly any variable is reported.
         let can_be_asked = |name: &&str| match tracks {
             true => *name == CLIENT_TRACKS || !name.starts_with("session_track_"),

@@ -249,7 +249,7 @@ pub(crate) fn changes_with_rows(class: &Class) -> bool {
     let by_functions = class.kind == TextKind::Select
         && class.effects.contains(Effects::WRITES)
         && !class.effects.contains(Effects::LOCKING_READ)
-        && !class.pins.intersects(OUT_OF_SIGHT);
+        && class.pins.is_empty();
     class.effects.contains(Effects::RETURNING) || by_functions
 }
 

@@ -45,6 +45,9 @@ const OF_STATEMENT: [u16; 20] = [
     3819,
 ];
 
+/// Savepoints and characteristics that are not sent yet, or several participants.
+const MORE_THAN_ITS_START: &str = "it has more to its beginning than one server knows";
+
 /// Why a transaction is not run again.
 type Reason = Cow<'static, str>;
 
@@ -145,7 +148,7 @@ impl Replay {
     pub(in crate::session) fn forget(&mut self) {
         if !self.playing {
             self.recording = None;
-            self.pending = false;
+            (self.pending, self.played) = (false, false);
         }
     }
 
@@ -234,6 +237,9 @@ impl Session {
         if self.state.begin.is_some() && !self.replay.played {
             self.replay.forget();
             Box::pin(self.start_recording()).await;
+            if !self.transaction.is_plain() || self.transaction.unsent() {
+                self.replay.spoil(MORE_THAN_ITS_START);
+            }
         }
     }
 
@@ -277,7 +283,7 @@ impl Session {
             return Some("it has changed the session's settings, user variables or database".into());
         }
         if !self.transaction.is_plain() || self.transaction.unsent() {
-            return Some("it has more to its beginning than one server knows".into());
+            return Some(MORE_THAN_ITS_START.into());
         }
         if statement.opens_cursor() || statement.execution().is_some_and(|execution| execution.long_data) {
             return Some("cursors and values in pieces are not kept".into());

@@ -51,7 +51,8 @@ impl Session {
         if self.may_have_one_too_many(statement) {
             match Box::pin(self.wrong(statement)).await {
                 // What else it says, it says of one statement that looks like several.
-                Some(Stopped::Refused(failure)) if failure.code != codes::ER_PARSE_ERROR => {}
+                Some(Stopped::Refused(failure))
+                    if !matches!(failure.code, codes::ER_PARSE_ERROR | codes::CR_SERVER_LOST) => {}
                 Some(wrong) => return Err(wrong),
                 None => {}
             }

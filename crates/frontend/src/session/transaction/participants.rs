@@ -31,8 +31,6 @@ pub(in super::super) struct StatementLeases {
     pub(super) how: How,
     /// Their clocks stand.
     pub(super) stopped: bool,
-    /// The statement may leave something on them that would bind a session.
-    pub(super) soiled: bool,
     pub(super) _shown: Vec<Shown>,
     /// For what the session has beside other connections.
     pub(super) _additional: Option<Rc<AdmissionPermit>>,
@@ -242,7 +240,6 @@ impl Session {
             readers: Vec::new(),
             how: How::Alone,
             stopped: false,
-            soiled: false,
             _shown: Vec::new(),
             _additional,
         };
@@ -351,15 +348,7 @@ impl Session {
                 parts.push(ShardLease { shard: shard_id(*shard), index: parked.participant.server.index, lease });
             }
         }
-        StatementLeases {
-            parts,
-            readers: Vec::new(),
-            how,
-            stopped: false,
-            soiled: false,
-            _shown: Vec::new(),
-            _additional: None,
-        }
+        StatementLeases { parts, readers: Vec::new(), how, stopped: false, _shown: Vec::new(), _additional: None }
     }
 
     /// Puts parts back where they were taken from; the last of them is the session's connection again.
@@ -391,7 +380,6 @@ impl Session {
         failed: Option<Failure>,
     ) -> Result<(), Stopped> {
         parts.let_clocks_go_on().await;
-        parts.close_soiled();
         match (parts.how, failed) {
             (How::Alone, None) => Ok(()),
             (How::Alone, Some(failure)) => Err(failure.into()),
@@ -425,7 +413,6 @@ impl Session {
         failure: Failure,
     ) -> Result<(), Stopped> {
         parts.let_clocks_go_on().await;
-        parts.close_soiled();
         if parts.how == How::Locked {
             self.put_back_locked(&mut parts);
         } else if parts.how != How::Alone {
@@ -447,18 +434,14 @@ impl StatementLeases {
     }
 
     /// A statement of this class runs on them. What it leaves besides its changes (user variables, locks) is nobody's on a connection of the
-    /// statement's own, which is closed then.
+    /// statement's own, which nobody gets afterwards, however the statement ends.
     pub(in super::super) fn note_class(&mut self, class: &Class) {
         const LEFT: Pins = Pins::COMPUTED_USER_VARIABLE
             .union(Pins::UNKNOWN_FUNCTION)
             .union(Pins::SEQUENCE)
             .union(Pins::USER_LOCK)
             .union(Pins::UNKNOWN_STATEMENT);
-        self.soiled = class.pins.intersects(LEFT);
-    }
-
-    fn close_soiled(&mut self) {
-        if self.soiled && self.how == How::Alone {
+        if self.how == How::Alone && class.pins.intersects(LEFT) {
             self.parts.iter_mut().for_each(|part| part.lease.retired = true);
         }
     }

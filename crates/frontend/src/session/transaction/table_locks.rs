@@ -349,7 +349,6 @@ impl StatementLeases {
             readers: Vec::new(),
             how: How::Locked,
             stopped: false,
-            soiled: false,
             _shown: Vec::new(),
             _additional: None,
         }
