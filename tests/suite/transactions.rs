@@ -102,6 +102,14 @@ impl Shards {
         self.sites.iter().map(|site| Ok(site.server.query("XA RECOVER")?.len())).sum()
     }
 
+    /// Waits until all branches have ended. One that is on its way to its end is prepared no more for MariaDB's XA RECOVER, but its rows may not
+    /// be there yet.
+    fn all_ended(&self, what: &str) -> Result<(), Failed> {
+        const ENDING: &str = "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'XA %'";
+        let has_none = |shard: usize| self.value(shard, ENDING).is_ok_and(|count| count == "0");
+        eventually(BOUND, what, || self.prepared().is_ok_and(|left| left == 0) && (0..self.sites.len()).all(has_none))
+    }
+
     /// A value as the shard itself has it.
     fn value(&self, shard: usize, query: &str) -> Result<String, Failed> {
         let mut root = self.sites[shard].server.admin()?;

@@ -347,7 +347,7 @@ fn settle_sharded(shards: &Shards, weir: &Weir, ledger: &Ledger) -> Result<(), F
 fn settle(shards: &mut Shards, weir: &mut Weir, ledger: &Ledger, figures: &mut Figures) -> Result<(), Failed> {
     weir.start_again(&[])?;
     shards.all_answer(weir)?;
-    eventually(BOUND, "no branch stays prepared", || shards.prepared().is_ok_and(|left| left == 0))?;
+    shards.all_ended("no branch stays prepared")?;
     figures.look(weir);
     let mut total: i64 = 0;
     let mut written = Vec::new();

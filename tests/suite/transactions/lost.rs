@@ -12,10 +12,10 @@ use libtest_mimic::Failed;
 use mysql::prelude::Queryable;
 use weir_local::Flavor;
 
-use super::{BOUND, QUICK, Shards, app, choose};
+use super::{QUICK, Shards, app, choose};
 use crate::Collector;
 use crate::driver::{expect_equal, server_error};
-use crate::lab::{Endpoint, Lab, eventually};
+use crate::lab::{Endpoint, Lab};
 use crate::relay::{self, has};
 use crate::weir::Weir;
 
@@ -213,7 +213,7 @@ fn one(
 
 /// All is there, or nothing, on both shards, and no branch is left.
 fn ended(shards: &Shards, what: &str, id: u32, committed: bool) -> Result<(), Failed> {
-    eventually(BOUND, &format!("{what}: no branch stays prepared"), || shards.prepared().is_ok_and(|left| left == 0))?;
+    shards.all_ended(&format!("{what}: no branch stays prepared"))?;
     let mut found = 0;
     for shard in 0..2 {
         let own = format!("SELECT COUNT(*) FROM own WHERE id = {id}");

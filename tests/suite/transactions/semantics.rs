@@ -291,7 +291,7 @@ fn recovered(shards: &mut Shards, _: &Endpoint) -> Result<(), Failed> {
         dead.query_drop(format!("XA END {branch}"))?;
         dead.query_drop(format!("XA PREPARE {branch}"))?;
     }
-    eventually(BOUND, "both are ended", || shards.prepared().is_ok_and(|left| left == 0))?;
+    shards.all_ended("both are ended")?;
     expect_equal("the decided one", shards.value(1, "SELECT v FROM t WHERE id = 1")?, "77".to_owned())?;
     expect_equal("the other one", shards.value(1, "SELECT v FROM t WHERE id = 2")?, "20".to_owned())?;
     // Nobody can decide otherwise any more.
