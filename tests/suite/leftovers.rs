@@ -6,7 +6,7 @@ use weir_local::Flavor;
 
 use crate::Collector;
 use crate::driver::{connect, expect_equal, expect_error, value};
-use crate::lab::{APP, Lab};
+use crate::lab::{APP, Endpoint, Lab};
 
 /// One connection for all sessions.
 const SETTINGS: [(&str, &str); 2] = [("pool.max_connections", "1"), ("workers.threads", "1")];
@@ -20,7 +20,6 @@ pub(crate) fn collect(tests: &mut Collector) {
 /// Neither COM_RESET_CONNECTION clears MySQL's traces of the optimizer, nor MariaDB's profiles.
 fn records_of_others(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     let site = lab.site(flavor)?;
-    let ask = ["SHOW PROFILES", "SELECT query FROM information_schema.optimizer_trace"];
     let mut begun = vec![
         "SET optimizer_trace = 'enabled=on'",
         "SET optimizer_trace = 'enabled=on', innodb_lock_wait_timeout = 5",
@@ -29,31 +28,40 @@ fn records_of_others(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     if flavor == Flavor::MariaDb {
         begun.push("SET STATEMENT optimizer_trace = 'enabled=on' FOR SELECT 'secret'");
     }
-    lab.with_endpoint(site, &SETTINGS, |endpoint| {
-        for begin in &begun {
-            for resets in [false, true] {
-                let mut session = connect(endpoint.port, APP, None)?;
-                for text in [*begin, "SELECT 'secret' FROM information_schema.ENGINES"] {
-                    session.query_drop(text)?;
+    lab.with_endpoint(site, &SETTINGS, |endpoint| nobody_sees(endpoint, &begun))?;
+    // Over shards Weir asks for the values of variables that a server does not report, so that they do not bind.
+    lab.over_two_shards(flavor, |endpoint| {
+        connect(endpoint.port, APP, None)?.query_drop("CREATE DATABASE t_recorded")?;
+        nobody_sees(endpoint, &begun)
+    })
+}
+
+/// What a session that has begun with each of these does is seen by no other one, nor by itself after a reset.
+fn nobody_sees(endpoint: &Endpoint, begun: &[&str]) -> Result<(), Failed> {
+    let ask = ["SHOW PROFILES", "SELECT query FROM information_schema.optimizer_trace"];
+    for begin in begun {
+        for resets in [false, true] {
+            let mut session = connect(endpoint.port, APP, None)?;
+            for text in [*begin, "SELECT 'secret' FROM information_schema.ENGINES"] {
+                session.query_drop(text)?;
+            }
+            let mut other = match resets {
+                true => {
+                    session.reset()?;
+                    session
                 }
-                let mut other = match resets {
-                    true => {
-                        session.reset()?;
-                        session
-                    }
-                    false => {
-                        drop(session);
-                        connect(endpoint.port, APP, None)?
-                    }
-                };
-                for question in ask {
-                    let rows: Vec<mysql::Row> = other.query(question)?;
-                    expect_equal(&format!("{begin}, {question}"), rows.len(), 0)?;
+                false => {
+                    drop(session);
+                    connect(endpoint.port, APP, None)?
                 }
+            };
+            for question in ask {
+                let rows: Vec<mysql::Row> = other.query(question)?;
+                expect_equal(&format!("{begin}, {question}"), rows.len(), 0)?;
             }
         }
-        Ok(())
-    })
+    }
+    Ok(())
 }
 
 /// Definitions and SHOW over shards run on connections of their own, which others get then.

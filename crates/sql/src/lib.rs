@@ -19,7 +19,7 @@
 //! * [`hot_row`]: statements that many clients may send for one row at once.
 //! * [`PlainInsert`]: whether an INSERT has its AUTO_INCREMENT values generated.
 //! * [`routing_hint`], [`shard_hint`]: where a text wants to run.
-//! * [`xa_names`]: which distributed transactions a text names.
+//! * [`named_transactions`]: which distributed transactions a text names.
 //! * [`splice`], [`replace_state_functions`]: changing a text at ranges, never printing a syntax tree.
 #![forbid(unsafe_code)]
 
@@ -38,6 +38,7 @@ mod known;
 mod kw;
 mod lexer;
 mod mode;
+mod named_transactions;
 mod names;
 mod parse;
 mod parts;
@@ -50,7 +51,6 @@ mod siphash;
 mod splice;
 mod state_functions;
 pub mod visit;
-mod xa_names;
 
 pub use bumpalo::Bump;
 pub use classify::{
@@ -62,6 +62,7 @@ pub use inserted::PlainInsert;
 pub use known::KnownTexts;
 pub use lexer::{Lexer, Token, TokenKind};
 pub use mode::{Dialect, LeadBytes, LexMode};
+pub use named_transactions::{NamedTransactions, named_transactions};
 pub use names::user_variables;
 pub use parse::{
     MAX_DEPTH, Parsed, SyntaxError, parse, parse_body, parse_expression, parse_query, parse_table_reference,
@@ -71,4 +72,3 @@ pub use quoted::quoted;
 pub use scopes::with_session_scopes;
 pub use splice::splice;
 pub use state_functions::{StateValues, replace_state_functions};
-pub use xa_names::{NamedTransactions, named_transactions};

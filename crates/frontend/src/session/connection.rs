@@ -10,14 +10,14 @@ use weir_backend::{Defining, Lease, Position};
 use weir_sql::{Class, Effects, Pins};
 use weir_wire::error::codes;
 use weir_wire::reply::ReplyKind;
-use weir_wire::{Capabilities, Command, Failure, Fault, StatusFlags};
+use weir_wire::{Command, Failure, Fault, StatusFlags};
 
 use super::Session;
 use super::kill_on_server::Killer;
 use super::latest::Left;
 use super::outcome::ReplyOutcome;
 use super::relay::{Broken, ER_OPTION_PREVENTS_STATEMENT, Keep, Relay};
-use super::state::{changes_with_rows, needs_insert_id};
+use super::state::needs_insert_id;
 use super::stopped::{SessionEnd, Stopped};
 use crate::backends::{HOME, ServerId};
 use crate::client::{Client, ClientError};
@@ -225,11 +225,7 @@ impl Session {
             self.learn_what_was_left(true).await?;
             self.connection().has_found_rows = false;
         }
-        if self.connection().untold_changes_of.is_some() && changes_with_rows(class) {
-            // The server forgets them when it is asked to track others.
-            self.learn_what_was_left(true).await?;
-            self.hear_untold().await?;
-        }
+        self.hear_untold_before(class).await?;
         self.queue_wait();
         self.queue_session_state(class)?;
         self.raise_what_was_left().await?;
@@ -349,8 +345,7 @@ impl Session {
             return Err(Failure::new(Fault::Weir, codes::ER_NOT_SUPPORTED_YET, b"42000", message).into());
         }
         let (before, after) = self.take_unsent(class, begin.is_some());
-        let only_flag =
-            self.identity.mariadb && !self.client_has(Capabilities::DEPRECATE_EOF) && changes_with_rows(class);
+        let only_flag = self.is_told_by_flag(class);
         let connection = self.connection();
         let tracking = match () {
             () if own_tracking => Tracking::Clients,

@@ -6,12 +6,12 @@ use std::rc::Rc;
 use weir_backend::profile::{CLIENT_TRACKS, is_replayable};
 use weir_sql::{Class, Effects, LexMode, Lexer, Pins, TextKind, Token, TokenKind};
 use weir_wire::error::codes;
-use weir_wire::{Failure, StatusFlags};
+use weir_wire::{Capabilities, Failure, StatusFlags};
 
 use super::Session;
 use super::latest::{Diagnostics, Left, ToldId};
 use super::outcome::ReplyOutcome;
-use super::state::{pins_left_by_failure, runs_others};
+use super::state::{changes_with_rows, pins_left_by_failure, runs_others};
 use super::stopped::{SessionEnd, Stopped};
 
 impl Session {
@@ -47,7 +47,7 @@ impl Session {
         // Those of several statements, and those that failed, are not told apart: the server counts more then, as if one were out of sight.
         let made = class.kind == TextKind::Other && class.pins.contains(Pins::TEMPORARY_TABLE);
         if made && !failed && outcome.status.is_some() {
-            self.connection().temporary_made += 1;
+            self.current.lease.iter_mut().for_each(|lease| lease.temporary_made += 1);
         }
         self.note_next_transaction(outcome);
         if class.effects.contains(Effects::CHANGES_GLOBALS) && !failed {
@@ -175,6 +175,21 @@ impl Session {
         let name = reply.rows.into_iter().flatten().next().flatten().unwrap_or_default();
         let schema = ReplyOutcome { schema: Some(name), ..ReplyOutcome::default() };
         self.note_profile(&Class::default(), &schema);
+        Ok(())
+    }
+
+    /// Whether the reply to a statement that changes rows has room for no more than a flag that something of the session has changed.
+    pub(super) fn is_told_by_flag(&self, class: &Class) -> bool {
+        self.identity.mariadb && !self.client_has(Capabilities::DEPRECATE_EOF) && changes_with_rows(class)
+    }
+
+    /// Before a statement for which the server is asked to track less than before: it forgets then what it has not told.
+    pub(super) async fn hear_untold_before(&mut self, class: &Class) -> Result<(), Stopped> {
+        let untold = self.current.lease.as_ref().is_some_and(|lease| lease.untold_changes_of == Some(self.handle.id));
+        if untold && self.is_told_by_flag(class) {
+            self.learn_what_was_left(true).await?;
+            self.hear_untold().await?;
+        }
         Ok(())
     }
 

@@ -243,8 +243,7 @@ pub(crate) fn needs_insert_id(class: &Class) -> bool {
         || class.pins.intersects(opaque)
 }
 
-/// Whether a statement changes rows and answers with a result set: RETURNING, or functions whose bodies are known. Its end may have room for
-/// no more than a flag that something of the session has changed.
+/// Whether a statement changes rows and answers with a result set: RETURNING, or functions whose bodies are known.
 pub(crate) fn changes_with_rows(class: &Class) -> bool {
     let by_functions = class.kind == TextKind::Select
         && class.effects.contains(Effects::WRITES)
