@@ -17,7 +17,7 @@ const BOUND: Duration = Duration::from_secs(20);
 /// Settings of Weir, and what must hold with them.
 type Case = (&'static str, &'static [(&'static str, &'static str)], fn(&Endpoint) -> Result<(), Failed>);
 
-const CASES: [Case; 10] = [
+const CASES: [Case; 11] = [
     ("idle_connections_to_clients_and_servers_are_probed", &[], probed),
     ("one_client_too_many_is_1040", &[("clients.max_connections", "3")], too_many_clients),
     ("one_session_of_a_user_too_many_is_1203", &[("users.plain.max_connections", "2")], too_many_of_a_user),
@@ -41,6 +41,7 @@ const CASES: [Case; 10] = [
         &[("pool.max_connections", "1"), ("pool.queue_timeout", "\"60s\""), ("workers.threads", "1")],
         insert_id_before_a_reset,
     ),
+    ("texts_that_one_session_has_prepared_are_bounded", &[("clients.max_allowed_packet", "\"64KiB\"")], prepared_texts),
     ("a_full_queue_answers_at_once", &[("pool.max_connections", "1"), ("pool.max_queue", "0")], full_pool),
     (
         "a_queued_statement_gets_its_turn",
@@ -205,6 +206,23 @@ fn prepared_before_a_reset(endpoint: &Endpoint) -> Result<(), Failed> {
         expect_equal("the user variable", value(&mut one, "SELECT @kept")?, "5".into())?;
     }
     Ok(())
+}
+
+/// Weir keeps the text of each prepared statement: a client that closes none would fill its memory.
+fn prepared_texts(endpoint: &Endpoint) -> Result<(), Failed> {
+    const LENGTH: usize = 60 << 10;
+    let long = |n: usize| format!("SELECT {n} + ? /* {} */", "x".repeat(LENGTH));
+    let mut session = connect(endpoint.port, APP, None)?;
+    let kept = (0..4).map(|n| session.prep(long(n))).collect::<Result<Vec<_>, _>>()?;
+    expect_error("one more", &session.prep(long(4)).map(drop), 1461, "42000")?;
+    let short = session.prep("SELECT 7 + ?")?;
+    expect_equal("a short one", session.exec_first(&short, (1,))?, Some(8))?;
+    expect_equal("one that is kept", session.exec_first(&kept[3], (1,))?, Some(4))?;
+    for statement in kept {
+        session.close(statement)?;
+    }
+    let again = session.prep(long(5))?;
+    expect_equal("after they were closed", session.exec_first(&again, (1,))?, Some(6))
 }
 
 /// The reset takes LAST_INSERT_ID() away too, also where it was the right one.

@@ -16,10 +16,15 @@ use weir_wire::error::codes;
 use weir_wire::stmt::{Execute, settle_null_types};
 use weir_wire::{Failure, Malformed};
 
+use super::state::SessionState;
 use super::stopped::malformed;
 
 /// The most statements that one client may have prepared: `max_prepared_stmt_count` of a stock server.
-pub(in crate::session) const MOST_STATEMENTS: usize = 16_382;
+const MOST_STATEMENTS: usize = 16_382;
+/// How many times `max_allowed_packet` the texts may have, all together, that one client has prepared: they are kept in Weir's memory.
+const TEXTS_OF_SESSION: usize = 4;
+/// Texts up to this length are bounded by their number alone.
+const SHORT_TEXT: usize = 16 << 10;
 /// MariaDB: "the statement prepared last", if that could be prepared.
 pub(in crate::session) const LAST_PREPARED: u32 = u32::MAX;
 
@@ -126,10 +131,33 @@ pub(in crate::session) struct SqlPrepared {
     pub(super) parsing: SharedProfile,
 }
 
-pub(in crate::session) fn too_many_statements() -> Failure {
+const TOO_LONG_TEXTS: &str = "The session's prepared statements are longer than four times max_allowed_packet: close or DEALLOCATE some of them first";
+
+fn too_many_statements() -> Failure {
     let message =
         format!("Can't create more than max_prepared_stmt_count statements (current value: {MOST_STATEMENTS})");
     Failure::client(codes::ER_MAX_PREPARED_STMT_COUNT_REACHED, message)
+}
+
+impl SessionState {
+    /// Checks that one more text of `length` bytes may be prepared, with packets of at most `packet` bytes.
+    ///
+    /// # Errors
+    /// The session has prepared as many as it may, or texts of as many bytes.
+    pub(in crate::session) fn may_prepare(&self, length: usize, packet: usize) -> Result<(), Failure> {
+        if self.statements.len() >= MOST_STATEMENTS || self.sql_prepared.len() >= MOST_STATEMENTS {
+            return Err(too_many_statements());
+        }
+        if length <= SHORT_TEXT {
+            return Ok(());
+        }
+        let of_protocol = self.statements.values().map(|statement| statement.key.text.len());
+        let texts: usize = of_protocol.chain(self.sql_prepared.values().map(|prepared| prepared.text.len())).sum();
+        match texts.saturating_add(length) > packet.saturating_mul(TEXTS_OF_SESSION) {
+            true => Err(Failure::client(codes::ER_MAX_PREPARED_STMT_COUNT_REACHED, TOO_LONG_TEXTS)),
+            false => Ok(()),
+        }
+    }
 }
 
 /// A statement with values in pieces would run with another text than the one that has them.

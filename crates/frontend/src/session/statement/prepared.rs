@@ -20,7 +20,7 @@ use weir_wire::stmt::{Execute, statement_id};
 use weir_wire::{Capabilities, Command, Failure};
 
 use super::super::Session;
-use super::super::prepared_statement::{LAST_PREPARED, MOST_STATEMENTS, PreparedStatement, too_many_statements};
+use super::super::prepared_statement::{LAST_PREPARED, PreparedStatement};
 use super::super::stopped::{SessionEnd, Stopped, malformed};
 use super::super::unless_lost::unless_lost;
 use super::hinted::{malformed_hint, may_be_hinted, not_hinted};
@@ -48,11 +48,11 @@ struct Preparation {
 impl Session {
     /// COM_STMT_PREPARE.
     pub(in crate::session) async fn prepare(&mut self, payload: &[u8]) -> Result<(), SessionEnd> {
-        if self.state.statements.len() >= MOST_STATEMENTS {
-            self.refuse(&too_many_statements());
+        let text = &payload[1..];
+        if let Err(failure) = self.state.may_prepare(text.len(), self.endpoint.settings.load().max_allowed_packet) {
+            self.refuse(&failure);
             return Ok(());
         }
-        let text = &payload[1..];
         self.learn_reading(text).await?;
         let Preparation { text, class, hint, digested, hints } = match self.preparation(text) {
             Ok(preparation) => preparation,

@@ -22,7 +22,7 @@ use weir_wire::packets::OkPacket;
 use super::super::Session;
 use super::super::condition::Condition;
 use super::super::latest::Diagnostics;
-use super::super::prepared_statement::{MOST_STATEMENTS, SqlPrepared, too_many_statements};
+use super::super::prepared_statement::SqlPrepared;
 use super::super::state::OUT_OF_SIGHT;
 use super::super::stopped::Stopped;
 use super::{Form, Statement, Values};
@@ -104,10 +104,9 @@ impl Session {
         match request {
             SqlPrepare::Prepare { name, source } => {
                 prepared.remove(&name.to_lowercase());
-                if prepared.len() >= MOST_STATEMENTS {
-                    return Err(too_many_statements().into());
-                }
                 let (prepared, warnings) = self.prepare_source(&source, statement.class).await?;
+                let packet = self.endpoint.settings.load().max_allowed_packet;
+                self.state.may_prepare(prepared.text.len(), packet)?;
                 self.state.sql_prepared.insert(name.to_lowercase(), Rc::new(prepared));
                 self.ok_for_name(b"Statement prepared", warnings);
             }
