@@ -10,10 +10,11 @@ use mysql::prelude::Queryable;
 use weir_local::Flavor;
 
 use crate::Collector;
-use crate::driver::{connect, expect_equal, value};
-use crate::lab::{APP, Endpoint, Lab, Site};
+use crate::driver::{connect, expect_equal, expect_error, value};
+use crate::lab::{APP, Endpoint, Lab, Site, eventually};
 use crate::weir::Weir;
 
+const BOUND: Duration = Duration::from_secs(60);
 /// The address that the headers name: of a block reserved for documentation, so that no test comes from there.
 const TOLD: &str = "192.0.2.7:5555";
 const V1: &[u8] = b"PROXY TCP4 192.0.2.7 192.0.2.1 5555 3306\r\n";
@@ -191,7 +192,8 @@ fn server_tls(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     }
     let authority = format!("{:?}", own_authority(site)?.display().to_string());
     lab.with_endpoint(site, &[("server_tls.mode", "\"required\"")], |endpoint| {
-        expect_equal("required", cipher(endpoint)?, true)
+        expect_equal("required", cipher(endpoint)?, true)?;
+        ended_by_server(site, endpoint)
     })?;
     let settings = [("server_tls.mode", "\"verify-ca\""), ("server_tls.ca", authority.as_str())];
     lab.with_endpoint(site, &settings, |endpoint| {
@@ -199,6 +201,25 @@ fn server_tls(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
         let mut client = connect(endpoint.port, APP, None)?;
         expect_equal("answer", value(&mut client, "SELECT 6 * 7")?, "42".into())
     })
+}
+
+/// A server ends a TLS connection without TLS's farewell: the client's error is that of any connection.
+fn ended_by_server(site: &Site, endpoint: &Endpoint) -> Result<(), Failed> {
+    let mut client = connect(endpoint.port, APP, None)?;
+    // Outside a transaction it would run again on another connection.
+    client.query_drop("BEGIN")?;
+    let running = std::thread::spawn(move || client.query_drop("SELECT SLEEP(600)"));
+    let find = "SELECT id FROM information_schema.processlist WHERE info = 'SELECT SLEEP(600)'";
+    let mut found = None;
+    eventually(BOUND, "the statement runs", || {
+        found = site.server.query_value(find).ok().flatten();
+        found.is_some()
+    })?;
+    site.server.execute(&format!("KILL {}", found.ok_or("it does not run")?))?;
+    let lost = running.join().map_err(|_| "a client panicked")?;
+    expect_error("a connection that the server has ended", &lost, 2013, "HY000")?;
+    let message = format!("{lost:?}");
+    expect_equal(&message, message.contains("the server closed the connection"), true)
 }
 
 /// Weir listens, and tells its clients why the server can't be used.

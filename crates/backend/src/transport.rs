@@ -140,7 +140,11 @@ macro_rules! each {
 
 impl AsyncRead for Stream {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        each!(self, s => Pin::new(s).poll_read(cx, buf))
+        match each!(self, s => Pin::new(s).poll_read(cx, buf)) {
+            // A peer that ends without TLS's own farewell, as servers do on KILL, ends as one without TLS: packets say how long they are.
+            Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => Poll::Ready(Ok(())),
+            read => read,
+        }
     }
 }
 
