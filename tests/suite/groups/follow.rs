@@ -24,6 +24,7 @@ pub(super) const CASES: &[(&str, Settings, Case)] = &[
     ("a_switchover_that_cannot_be_leaves_the_writer_as_it_was", AUTOMATIC, vain_switchover),
     ("what_would_be_lost_is_bounded_and_what_only_the_old_writer_has_is_named", BOUNDED, bounded_loss),
     ("without_automatic_failover_a_command_replaces_the_writer", MANUAL, by_command),
+    ("a_server_that_has_written_itself_becomes_the_writer", MANUAL, former_writer),
     ("replay::transactions_go_on_when_their_writer_dies", REPLAYING, replay::continued),
     ("replay::transactions_go_on_when_their_writer_restarts", STAYING, replay::after_a_restart),
     ("replay::what_cannot_be_repeated_is_told_with_the_reason", REPLAYING, replay::not_continued),
@@ -437,4 +438,27 @@ fn by_command(site: &mut GroupSite, endpoint: &Endpoint) -> Result<(), Failed> {
     expect_equal("the new writer", of_server(endpoint, "replica2", "role")?, "writer".into())?;
     let v = writer(site, endpoint)?.query_value(&format!("SELECT v FROM {DATABASE}.counters WHERE id = 30"))?;
     expect_equal("the write that waited", v, Some("5".into()))
+}
+
+/// A former writer that follows nobody has what it wrote itself: nothing of it is to be waited for.
+fn former_writer(site: &mut GroupSite, endpoint: &Endpoint) -> Result<(), Failed> {
+    site.all_take_reads(endpoint)?;
+    site.writer.server.kill()?;
+    let former = site.servers().into_iter().find(|server| server.name() == "replica1").ok_or("there is no replica1")?;
+    let alone = match site.flavor {
+        Flavor::MariaDb => ["STOP SLAVE", "RESET SLAVE ALL"],
+        Flavor::MySql => ["STOP REPLICA", "RESET REPLICA ALL"],
+    };
+    let written = format!("UPDATE {DATABASE}.counters SET v = 6 WHERE id = 31");
+    for sql in alone.into_iter().chain(["SET GLOBAL read_only = 0", &written, "SET GLOBAL read_only = 1"]) {
+        former.execute(sql)?;
+    }
+    let mut admin = connect(endpoint.port, APP, None)?;
+    eventually(BOUND, "it is replaced", || run(&mut admin, "WEIR FAILOVER GROUP main TO replica1").is_ok())?;
+    expect_equal("the new writer", of_server(endpoint, "replica1", "role")?, "writer".into())?;
+    until_state(endpoint, "replica2", "replicating")?;
+    let mut client = connect(endpoint.port, APP, Some(DATABASE))?;
+    client.query_drop("UPDATE counters SET v = v + 1 WHERE id = 31")?;
+    let v = writer(site, endpoint)?.query_value(&format!("SELECT v FROM {DATABASE}.counters WHERE id = 31"))?;
+    expect_equal("what it wrote, and what it has written since", v, Some("7".into()))
 }

@@ -239,7 +239,7 @@ fn obstacle(sight: &Sight<'_>, memory: &Memory) -> Option<String> {
     let followers: Vec<_> =
         reached.iter().copied().filter(|server| sight.follows[*server] == Follows::Member(sight.writer)).collect();
     if followers.is_empty() {
-        return Some("no replica that can be reached follows it".to_owned());
+        return Some("no replica that can be reached follows it; WEIR FAILOVER replaces it".to_owned());
     }
     for server in followers {
         let asked = sight.facts[server].standing.as_ref().map(|standing| standing.asked);

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use weir_backend::monitor::{MonitorSettings, Probe};
 use weir_backend::patience::within;
-use weir_backend::server::Tls;
+use weir_backend::server::{Observation, Tls};
 use weir_backend::{Address, Position, Server, Standing};
 use weir_wire::Failure;
 
@@ -76,6 +76,15 @@ impl Servers {
         standing
     }
 
+    async fn observe(&mut self, server: usize) -> Result<Observation, Failure> {
+        let missing = || self.servers[server].unreachable("it was not reached");
+        let mut probe = self.probes.remove(&server).ok_or_else(missing)?;
+        let observation = within(STEP_BOUND, probe.observe()).await;
+        let observation = observation.ok_or_else(|| self.unreachable(server, "it did not tell its position"))??;
+        self.probes.insert(server, probe);
+        Ok(observation)
+    }
+
     async fn position(&mut self, server: usize, sql: &str) -> Result<Position, Failure> {
         let mariadb = self.is_mariadb(server);
         let text = self.value(server, sql).await?;
@@ -139,11 +148,7 @@ impl Hands for Servers {
 
     async fn look(&mut self, server: usize) -> Result<Look, Failure> {
         let standing = self.standing(server).await?;
-        let missing = || self.servers[server].unreachable("it was not reached");
-        let mut probe = self.probes.remove(&server).ok_or_else(missing)?;
-        let observation = within(STEP_BOUND, probe.observe()).await;
-        let observation = observation.ok_or_else(|| self.unreachable(server, "it did not tell its position"))??;
-        self.probes.insert(server, probe);
+        let observation = self.observe(server).await?;
         let mut received = Position::clone(&observation.visible);
         if let Some(source) = &standing.source {
             received.add(&source.received);
@@ -162,6 +167,10 @@ impl Hands for Servers {
     }
 
     async fn wait_for(&mut self, server: usize, position: &Position, bound: Duration) -> Result<bool, Failure> {
+        // MASTER_GTID_WAIT() waits for what a server has got from others, and never returns for what it wrote itself while it was a writer.
+        if self.is_mariadb(server) && self.observe(server).await?.visible.covers(position) {
+            return Ok(true);
+        }
         let sql = position.wait_query(bound.as_secs_f64());
         let rows = self.run_within(server, &sql, bound + STEP_BOUND).await?;
         if rows.into_iter().next().and_then(|row| row.into_iter().next().flatten()).as_deref() == Some(b"0") {
