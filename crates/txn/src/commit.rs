@@ -63,6 +63,9 @@ pub struct Ended {
     pub verdict: Verdict,
     /// The client's error, unless it is committed.
     pub failure: Option<Failure>,
+    /// It is committed, but a branch may still be prepared: until recovery has ended it, nobody sees what it wrote. When the connections of
+    /// the parts are closed, [`Coordinator::until_ended`] waits for that.
+    pub unseen: Option<TransactionId>,
 }
 
 /// The texts that make a branch join: characteristics of the transaction, its start, and the savepoints that are open.
@@ -102,6 +105,7 @@ impl Coordinator {
         let taken: Vec<Participation> = parties.iter().map(|party| party.taken).collect();
         let decided = machine::needs_decision(taken.iter().copied());
         let mut failure = None;
+        let mut unseen = None;
         let mut step = machine::begin(&taken);
         if decided {
             self.crash.here(Point::BeforePrepare);
@@ -115,7 +119,7 @@ impl Coordinator {
                         party.connection.retired = true;
                     }
                     let failure = failure.filter(|_| verdict != Verdict::Committed);
-                    return Ended { verdict, failure };
+                    return Ended { verdict, failure, unseen };
                 }
                 (CommitStep::RollBack, id) => {
                     self.roll_back(id, parties).await;
@@ -123,11 +127,11 @@ impl Coordinator {
                 }
                 (CommitStep::Prepare, Some(id)) => went(self.prepare(&id, parties).await, &mut failure),
                 (CommitStep::Decide, Some(_)) => went(self.decide(parties).await, &mut failure),
-                (CommitStep::LookUp, Some(id)) => self.settle(&id, &mut failure).await,
+                (CommitStep::LookUp, Some(id)) => self.settle(&id, parties, &mut failure).await,
                 (CommitStep::Check, id) => went(check(id, parties).await, &mut failure),
                 (CommitStep::CommitOnly, id) => went(commit_only(id, parties).await, &mut failure),
                 (CommitStep::Finish, id) => {
-                    self.finish(id, parties).await;
+                    unseen = self.finish(id, parties).await;
                     StepResult::Well
                 }
                 (CommitStep::Prepare | CommitStep::Decide | CommitStep::LookUp, None) => {
@@ -158,12 +162,11 @@ impl Coordinator {
             if done.is_err() {
                 party.connection.retired = true;
             }
-            done.is_err() && was_prepared
+            (done.is_err() && was_prepared).then_some(party.shard)
         });
-        if join_all(ends).await.contains(&true)
-            && let Some(id) = id
-        {
-            self.leave(id);
+        let left = join_all(ends).await;
+        if let Some(id) = id {
+            self.leave(id, left.into_iter().flatten());
         }
     }
 
@@ -254,20 +257,26 @@ impl Coordinator {
         }
     }
 
-    async fn settle(&self, id: &TransactionId, failure: &mut Option<Failure>) -> StepResult {
+    async fn settle(
+        &self,
+        id: &TransactionId,
+        parties: &[CommitParticipant<'_>],
+        failure: &mut Option<Failure>,
+    ) -> StepResult {
         match self.look_up(id).await {
             Ok(Decision::Commit) => StepResult::FoundCommitted,
             Ok(Decision::Abort) => StepResult::FoundAborted,
             Err(error) => {
-                self.leave(*id);
+                let prepared = parties.iter().filter(|party| party.phase == Phase::Prepared);
+                self.leave(*id, prepared.map(|party| party.shard));
                 *failure = Some(outcome_unknown(id, &error));
                 StepResult::NotFound
             }
         }
     }
 
-    /// Commits the prepared branches, and ends the parts that only read.
-    async fn finish(&self, id: Option<TransactionId>, parties: &mut [CommitParticipant<'_>]) {
+    /// Commits the prepared branches, and ends the parts that only read. Returns the transaction's name if it leaves a branch to recovery.
+    async fn finish(&self, id: Option<TransactionId>, parties: &mut [CommitParticipant<'_>]) -> Option<TransactionId> {
         let ends = parties.iter_mut().filter(|party| party.phase != Phase::Done).map(|party| async move {
             let was_prepared = party.phase == Phase::Prepared;
             let texts = match (party.taken.role, id, party.phase) {
@@ -286,25 +295,27 @@ impl Coordinator {
                     if was_prepared {
                         self.crash.here(Point::MidFinish);
                     }
-                    false
+                    None
                 }
                 // A branch that has changed nothing is gone: MariaDB answers its commit so.
                 Err((_, failure)) if failure.code == codes::ER_XA_RBROLLBACK && was_prepared => {
                     party.connection.retired = true;
-                    true
+                    Some(party.shard)
                 }
                 Err((_, error)) => {
                     tracing::warn!(shard = party.shard.0, %error, "a part of a committed transaction was not ended");
                     party.connection.retired = true;
-                    was_prepared
+                    was_prepared.then_some(party.shard)
                 }
             }
         });
-        let left = join_all(ends).await.contains(&true);
-        if let (Some(id), true) = (id, left) {
-            self.leave(id);
+        let left: Vec<ShardId> = join_all(ends).await.into_iter().flatten().collect();
+        let unseen = id.filter(|_| !left.is_empty());
+        if let Some(id) = unseen {
+            self.leave(id, left);
         }
         self.crash.here(Point::AfterFinish);
+        unseen
     }
 
     fn count(&self, verdict: Verdict, decided: bool) {

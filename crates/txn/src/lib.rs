@@ -18,7 +18,7 @@ pub mod machine;
 pub mod recovery;
 mod schema;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -109,6 +109,9 @@ pub struct InDoubt {
     pub why: Option<String>,
 }
 
+/// Transactions that are left, and the shards that may have a prepared branch of them.
+type Left = BTreeMap<TransactionId, BTreeSet<ShardId>>;
+
 /// Ends transactions for all sessions of a Weir, and those that were left. Shared by all threads.
 #[derive(Debug)]
 pub struct Coordinator {
@@ -117,9 +120,11 @@ pub struct Coordinator {
     settings: ArcSwap<TransactionSettings>,
     groups: Vec<Arc<Group>>,
     monitor: Replaceable<MonitorSettings>,
-    /// Transactions of this Weir that it has left to recovery: their branches need no grace.
-    left: Mutex<BTreeSet<TransactionId>>,
+    /// Transactions of this Weir that it has left to recovery, and the shards that may have a branch of them: these need no grace.
+    left: Mutex<Left>,
     woken: Notify,
+    /// Rung when there is less in `left`.
+    ended: Notify,
     in_doubt: ArcSwap<Vec<InDoubt>>,
     crash: crash::Crash,
     /// What is counted.
@@ -141,6 +146,7 @@ impl Coordinator {
             monitor,
             left: Mutex::default(),
             woken: Notify::new(),
+            ended: Notify::new(),
             in_doubt: ArcSwap::default(),
             crash: crash::Crash::from_environment(),
             metrics: Metrics::default(),
@@ -168,13 +174,33 @@ impl Coordinator {
         self.in_doubt.load_full()
     }
 
-    /// Branches of a transaction may be left prepared: recovery looks at once.
-    fn leave(&self, id: TransactionId) {
-        self.lock_left().insert(id);
-        self.woken.notify_one();
+    /// Waits until recovery has ended all branches of a transaction that were left to it, so that others see what they wrote. Returns
+    /// whether that is so, or the time for outcomes is over. The connections that prepared them must be closed before: MariaDB lets nobody
+    /// else end a branch while its connection is there.
+    pub async fn until_ended(&self, id: &TransactionId) -> bool {
+        let bound = self.settings.load().bound;
+        let ended = async {
+            loop {
+                let rung = self.ended.notified();
+                if !self.lock_left().contains_key(id) {
+                    return;
+                }
+                rung.await;
+            }
+        };
+        tokio::time::timeout(bound, ended).await.is_ok()
     }
 
-    fn lock_left(&self) -> std::sync::MutexGuard<'_, BTreeSet<TransactionId>> {
+    /// Branches of a transaction may be left prepared on these shards: recovery looks at once.
+    fn leave(&self, id: TransactionId, shards: impl IntoIterator<Item = ShardId>) {
+        let mut shards = shards.into_iter().peekable();
+        if shards.peek().is_some() {
+            self.lock_left().entry(id).or_default().extend(shards);
+            self.woken.notify_one();
+        }
+    }
+
+    fn lock_left(&self) -> std::sync::MutexGuard<'_, Left> {
         self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -16,7 +16,7 @@ use weir_catalog::ShardId;
 use weir_wire::Failure;
 
 use super::decision::{self, Decision, unknown_shard};
-use super::{BranchId, Coordinator, InDoubt, TransactionId};
+use super::{BranchId, Coordinator, InDoubt, Left, TransactionId};
 use futures_util::future::join_all;
 
 /// Bound on one question to a server.
@@ -83,6 +83,23 @@ pub(super) struct RecoveryConnection {
 }
 
 impl Coordinator {
+    /// A shard has told its branches: of transactions that had been left before it was asked, those that it lacks are over.
+    fn note_ended(&self, shard: usize, branches: &[BranchId], left_before: &Left) {
+        let Ok(shard) = u16::try_from(shard).map(ShardId) else { return };
+        let over = |id: &TransactionId, shards: &BTreeSet<ShardId>| {
+            shards.contains(&shard) && !branches.contains(&BranchId { transaction: *id, shard })
+        };
+        let mut left = self.lock_left();
+        for (id, _) in left_before.iter().filter(|(id, shards)| over(id, shards)) {
+            if let Some(shards) = left.get_mut(id) {
+                shards.remove(&shard);
+            }
+        }
+        left.retain(|_, shards| !shards.is_empty());
+        drop(left);
+        self.ended.notify_waiters();
+    }
+
     /// Looks after what is left, until the future is dropped.
     pub async fn recover(self: Arc<Self>) {
         let lines = self.groups.iter().map(|_| RecoveryConnection::default()).collect();
@@ -119,7 +136,10 @@ impl Recovery<'_> {
         let now = Instant::now();
         for (shard, listed) in lists {
             match listed {
-                Ok(branches) => self.note(shard, &branches, now),
+                Ok(branches) => {
+                    self.note(shard, &branches, now);
+                    coordinator.note_ended(shard, &branches, &left);
+                }
                 Err(error) => tracing::debug!(shard, %error, "prepared branches could not be listed"),
             }
         }
@@ -127,16 +147,12 @@ impl Recovery<'_> {
         let seen: Vec<_> = self.seen.iter().map(|(branch, since)| (*branch, now.duration_since(*since))).collect();
         let mut in_doubt = Vec::new();
         for (branch, seen_for) in seen {
-            let due = is_due(seen_for, left.contains(&branch.transaction), grace);
+            let due = is_due(seen_for, left.contains_key(&branch.transaction), grace);
             let ended = if due { self.end(&branch).await } else { Ok(false) };
             match ended {
                 Ok(true) => {}
                 other => in_doubt.push(InDoubt { branch, seen_for, why: other.err().map(|error| error.message) }),
             }
-        }
-        if all {
-            let open: BTreeSet<TransactionId> = self.seen.keys().map(|branch| branch.transaction).collect();
-            coordinator.lock_left().retain(|id| open.contains(id) || !left.contains(id));
         }
         in_doubt.sort_by_key(|doubt| doubt.branch);
         coordinator.in_doubt.store(Arc::new(in_doubt));

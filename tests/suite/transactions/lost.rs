@@ -1,7 +1,9 @@
-//! The deciding COMMIT, or its answer, is lost on its way: the client hears the truth, or that it is not known, and all shards end alike.
+//! The deciding COMMIT, or its answer, is lost on its way: the client hears the truth, or that it is not known, and all shards end alike. What
+//! is lost is the XA COMMIT of a branch: the client hears of its commit when it can see what it wrote there.
 //!
-//! A relay stands between Weir and the deciding shard, and cuts the connection exactly then.
+//! A relay stands between Weir and the shard, and cuts the connection exactly then.
 
+use std::collections::VecDeque;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,9 +30,10 @@ const SHARDED: [&str; 2] = [
 /// Adds this module's tests.
 pub(super) fn collect(tests: &mut Collector) {
     tests.add_for_weir("transactions::a_deciding_commit_that_is_lost_ends_alike_everywhere", lost);
+    tests.add_for_weir("transactions::a_client_sees_what_it_committed_though_a_branch_is_ended_late", seen);
 }
 
-/// What becomes of a deciding COMMIT.
+/// What becomes of a deciding COMMIT, or of a branch's.
 enum Fate {
     /// The server never gets it: the connection ends before.
     NotSent,
@@ -38,35 +41,40 @@ enum Fate {
     ReplyLost,
     /// Weir loses the connection; the server gets the COMMIT later (true), or never (false).
     Late(Receiver<bool>),
+    /// The server gets it later; the test is told that it waits.
+    Held(Sender<()>, Receiver<()>),
 }
 
 /// A relay to a server.
 struct Relay {
     port: u16,
-    fate: Arc<Mutex<Option<Fate>>>,
+    fates: Fates,
 }
+
+/// One after the other.
+type Fates = Arc<Mutex<VecDeque<Fate>>>;
 
 impl Relay {
     /// Begins; it ends with the process.
     fn start(server: u16) -> Result<Relay, Failed> {
-        let fate: Arc<Mutex<Option<Fate>>> = Arc::default();
-        let met = fate.clone();
+        let fates = Fates::default();
+        let met = fates.clone();
         let port = relay::start(server, move |weir, server| carry(weir, server, met.clone()))?;
-        Ok(Relay { port, fate })
+        Ok(Relay { port, fates })
     }
 
-    /// The next deciding COMMIT meets this.
+    /// The next deciding COMMIT, or the next one of a branch, meets this.
     fn arm(&self, fate: Fate) {
-        *self.fate.lock().expect("nobody panics with it") = Some(fate);
+        self.fates.lock().expect("nobody panics with it").push_back(fate);
     }
 
     fn is_armed(&self) -> bool {
-        self.fate.lock().expect("nobody panics with it").is_some()
+        !self.fates.lock().expect("nobody panics with it").is_empty()
     }
 }
 
 /// Carries bytes both ways.
-fn carry(weir: TcpStream, server: TcpStream, fate: Arc<Mutex<Option<Fate>>>) -> std::io::Result<()> {
+fn carry(weir: TcpStream, server: TcpStream, fates: Fates) -> std::io::Result<()> {
     let swallow = Arc::new(AtomicBool::new(false));
     let swallows = swallow.clone();
     let back = move |mut server: &TcpStream, mut weir: &TcpStream| {
@@ -79,14 +87,14 @@ fn carry(weir: TcpStream, server: TcpStream, fate: Arc<Mutex<Option<Fate>>>) -> 
             weir.write_all(&buffer[..length])?;
         }
     };
-    relay::both_ways(weir, server, move |weir, server| forth(weir, server, &fate, &swallow), back)
+    relay::both_ways(weir, server, move |weir, server| forth(weir, server, &fates, &swallow), back)
 }
 
 /// What Weir sends.
 fn forth(
     mut weir: &TcpStream,
     mut server: &TcpStream,
-    fate: &Mutex<Option<Fate>>,
+    fates: &Mutex<VecDeque<Fate>>,
     swallow: &AtomicBool,
 ) -> std::io::Result<()> {
     let mut buffer = [0; 16 << 10];
@@ -98,10 +106,13 @@ fn forth(
         }
         let sent = &buffer[..length];
         decides |= has(sent, b"decide(") || has(sent, b"decide`(");
-        if decides && has(sent, b"\x03COMMIT") {
-            let met = fate.lock().expect("nobody panics with it").take();
+        if decides && has(sent, b"\x03COMMIT") || has(sent, b"\x03XA COMMIT") {
+            let met = fates.lock().expect("nobody panics with it").pop_front();
             match met {
                 None => {}
+                Some(Fate::Held(tell, told)) => {
+                    let _released = tell.send(()).is_ok() && told.recv().is_ok();
+                }
                 Some(Fate::NotSent) => return Ok(()),
                 Some(Fate::ReplyLost) => swallow.store(true, Ordering::SeqCst),
                 Some(Fate::Late(told)) => {
@@ -221,4 +232,60 @@ fn ended(shards: &Shards, what: &str, id: u32, committed: bool) -> Result<(), Fa
         found += shards.value(shard, &own)?.parse::<u32>()? + shards.value(shard, &pairs)?.parse::<u32>()?;
     }
     expect_equal(&format!("{what}: rows"), found, if committed { 2 } else { 0 })
+}
+
+/// The XA COMMIT of a branch is lost, and recovery's is held: the COMMIT is answered when that is through.
+fn seen(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    let shards = Shards::start(lab, flavor, 2, &FILL)?;
+    let relay = Relay::start(shards.sites[1].server.port())?;
+    let ports = [("s0", shards.sites[0].server.port()), ("s1", relay.port)];
+    let quick = QUICK.iter().copied().filter(|(key, _)| *key != "transactions.outcome_timeout");
+    let own = [("server_tls.mode", "\"off\""), ("transactions.outcome_timeout", "\"60s\"")];
+    let weir = Weir::start_shards_at(&lab.directory()?, &ports, &quick.chain(own).collect::<Vec<_>>())?;
+    shards.all_answer(&weir)?;
+    lab.judge(Endpoint::of(weir), |endpoint| {
+        let mut session = app(endpoint.port)?;
+        SHARDED.iter().try_for_each(|statement| session.query_drop(statement))?;
+        let mut id = 0;
+        for (what, write) in WRITERS {
+            for (fate, lost) in [("not sent", Fate::NotSent), ("reply lost", Fate::ReplyLost)] {
+                id += 1;
+                let rows = seen_after(&relay, lost, || {
+                    write(&mut session, id)?;
+                    let own = format!("SELECT COUNT(*) FROM own WHERE id = {id}");
+                    let pairs = format!("SELECT COUNT(*) FROM t_lost.pairs WHERE id = {id} + 1000");
+                    session.query_first(if what == WRITERS[0].0 { own } else { pairs })
+                })?;
+                expect_equal(&format!("{what}, {fate}: rows"), rows, Some(1))?;
+                ended(&shards, &format!("{what}, {fate}"), id, true)?;
+                session.query_drop("SET weir_shard = DEFAULT")?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// What a client sees after a write whose branch's commit is lost. Where its server has done it all the same, recovery has nothing to do.
+fn seen_after(
+    relay: &Relay,
+    lost: Fate,
+    client: impl FnOnce() -> mysql::Result<Option<u32>> + Send,
+) -> Result<Option<u32>, Failed> {
+    let is_left = matches!(lost, Fate::NotSent);
+    let ((tell, told), (release, released)) = (channel(), channel());
+    relay.arm(lost);
+    if is_left {
+        relay.arm(Fate::Held(tell, released));
+    }
+    std::thread::scope(|scope| {
+        let client = scope.spawn(client);
+        if is_left {
+            told.recv().map_err(|_| "recovery did not commit the branch")?;
+            expect_equal("the client hears of its commit before it can see it", client.is_finished(), false)?;
+            release.send(()).map_err(|_| "the relay has ended")?;
+        }
+        let rows = client.join().map_err(|_| "a client panicked")??;
+        expect_equal("the commit of the branch was met", relay.is_armed(), false)?;
+        Ok(rows)
+    })
 }

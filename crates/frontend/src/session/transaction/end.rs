@@ -119,24 +119,30 @@ impl Session {
             true => Box::pin(coordinator.commit(id, &mut parties)).await,
             false => {
                 Box::pin(coordinator.roll_back(id, &mut parties)).await;
-                Ended { verdict: Verdict::RolledBack, failure: None }
+                Ended { verdict: Verdict::RolledBack, failure: None, unseen: None }
             }
         };
-        self.handle.set_state("");
         let wrote =
             |party: &CommitParticipant<'_>| (usize::from(party.shard.0), party.taken.wrote, party.gtids.clone());
         let written: Vec<_> = parties.iter().map(wrote).collect();
         drop(parties);
-        for (shard, wrote, gtids) in written {
-            if commit && wrote {
-                self.note_written(shard, gtids.as_deref());
-            }
-        }
         self.take_up_anchor(lease, &mut parked);
         // What is clean goes back to its pool; what is not is closed.
         parked.iter_mut().for_each(|part| drop(part.participant.lease.take()));
         let kept = self.transaction.kept.take();
         self.transaction_is_over();
+        if let Some(id) = &ended.unseen
+            && !coordinator.until_ended(id).await
+        {
+            tracing::warn!(transaction = %id, "a client hears of its commit before a branch has ended");
+        }
+        // Now, as a branch that recovery has ended tells no position: what the writer has from now on includes it.
+        for (shard, wrote, gtids) in written {
+            if commit && wrote {
+                self.note_written(shard, gtids.as_deref());
+            }
+        }
+        self.handle.set_state("");
         self.transaction.kept = kept;
         self.take_up_kept_connection();
         ended
