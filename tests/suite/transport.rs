@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use libtest_mimic::Failed;
@@ -12,6 +13,7 @@ use weir_local::Flavor;
 use crate::Collector;
 use crate::driver::{connect, expect_equal, expect_error, value};
 use crate::lab::{APP, Endpoint, Lab, Site, eventually};
+use crate::relay;
 use crate::weir::Weir;
 
 const BOUND: Duration = Duration::from_secs(60);
@@ -31,6 +33,7 @@ pub(crate) fn collect(tests: &mut Collector) {
         proxied(lab, flavor, without_header)
     });
     tests.add_for_weir("transport::clients_on_the_same_machine_are_told_of_weirs_socket", own_socket);
+    tests.add_for_weir("transport::clients_of_a_weir_that_has_just_started_wait_for_its_server", first_client);
     tests.add("transport::strict_clients_read_several_compressed_results", compressed_results);
     tests.add_for_weir("transport::tls_to_the_server_is_used_where_it_is_asked_for", server_tls);
     tests.add_for_weir("transport::server_with_a_certificate_of_another_authority_is_refused", wrong_authority);
@@ -220,6 +223,21 @@ fn ended_by_server(site: &Site, endpoint: &Endpoint) -> Result<(), Failed> {
     expect_error("a connection that the server has ended", &lost, 2013, "HY000")?;
     let message = format!("{lost:?}");
     expect_equal(&message, message.contains("the server closed the connection"), true)
+}
+
+/// The server answers Weir only when a client has come.
+fn first_client(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    let site = lab.site(flavor)?;
+    let gate = Arc::new(Mutex::new(()));
+    let passing = gate.clone();
+    let closed = gate.lock().map_err(|_| "nobody panics with it")?;
+    let port = relay::start(site.server.port(), move |weir, server| {
+        drop(passing.lock());
+        let carry = |mut from: &TcpStream, mut to: &TcpStream| std::io::copy(&mut from, &mut to).map(drop);
+        relay::both_ways(weir, server, carry, carry)
+    })?;
+    let first = Weir::first_answer(&lab.directory()?, port, &[], move || drop(closed))?;
+    expect_equal(&format!("a greeting: {}", String::from_utf8_lossy(&first)), first.first(), Some(&10))
 }
 
 /// Weir listens, and tells its clients why the server can't be used.

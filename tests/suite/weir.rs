@@ -149,6 +149,29 @@ impl Weir {
         told.map_err(|_| Failed::from(format!("the last answer was {said:?}\n{}", weir.log_tail())))
     }
 
+    /// Starts a Weir before one server, by its port, and returns what its first client is told first. `connected` runs when that client is there.
+    pub(crate) fn first_answer(
+        dir: &Path,
+        server: u16,
+        settings: &[(&str, &str)],
+        connected: impl FnOnce(),
+    ) -> Result<Vec<u8>, Failed> {
+        let port = free_port(PortChoice::Any)?;
+        let socket = weir_local::short_socket_path(dir, "weir.sock");
+        let (config, log) = (dir.join("weir.toml"), dir.join("weir.log"));
+        let metrics_port = free_port(PortChoice::Any)?;
+        write_config(&config, &config_text(port, metrics_port, &socket, &[server], settings))?;
+        let child = spawn(&config, &log, &[], &[])?;
+        let _weir = Self { port, metrics_port, socket, config, log, child };
+        let mut client = None;
+        eventually(BOUND, "Weir listens", || {
+            client = Stream::connect(&Address::Tcp(port)).ok();
+            client.is_some()
+        })?;
+        connected();
+        Ok(Packets::new(client.ok_or("nobody listens")?).read()?)
+    }
+
     /// Starts a process that takes over from this one.
     pub(crate) fn successor(&self) -> Result<Self, Failed> {
         let child = spawn(&self.config, &self.log, &["--takeover"], &[])?;

@@ -5,9 +5,11 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::BytesMut;
 use tokio::io::AsyncReadExt;
+use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 use weir_admin::logs::{Event, Who};
 use weir_admin::network::allows;
@@ -50,6 +52,9 @@ const OWN: Capabilities = Capabilities::LONG_FLAG
     .union(Capabilities::CONNECT_ATTRS)
     .union(Capabilities::PLUGIN_AUTH_LENENC_DATA)
     .union(Capabilities::SESSION_TRACK);
+
+/// Between two looks whether the home shard's writer has answered for the first time.
+const FIRST_LOOK: Duration = Duration::from_millis(10);
 
 /// Why a login did not come to be.
 #[derive(Debug, thiserror::Error)]
@@ -110,7 +115,7 @@ pub(crate) async fn log_in(
 ) -> Result<(LoggedIn, HandshakeResponse), LoginError> {
     let origin = Origin { session: handle.id, peer };
     check_host(endpoint, origin)?;
-    let identity = known_server(endpoint)?;
+    let identity = known_server(endpoint).await?;
     let nonce = Scramble::generate().map_err(auth_failure)?;
     let offered = offer(endpoint, &identity);
     let greeting = Greeting {
@@ -158,12 +163,23 @@ pub(crate) async fn log_in(
     Ok((LoggedIn { user, database, collation, unproved, nonce }, response))
 }
 
-fn known_server(endpoint: &Endpoint) -> Result<Arc<Identity>, LoginError> {
-    endpoint.identity().ok_or_else(|| {
+/// What clients are told of the server. Weir may have just started: then its first answer is waited for, unless there will be none.
+async fn known_server(endpoint: &Endpoint) -> Result<Arc<Identity>, LoginError> {
+    // Half of what the whole login may take, so that the client hears what it lacks.
+    let until = Instant::now() + endpoint.settings.load().handshake_timeout / 2;
+    loop {
+        if let Some(identity) = endpoint.identity() {
+            return Ok(identity);
+        }
         let writer = endpoint.home().writer();
-        let failure = writer.refusal().unwrap_or_else(|| writer.unreachable("it has not answered yet"));
-        LoginError::Refused(failure)
-    })
+        if let Some(failure) = writer.refusal() {
+            return Err(failure.into());
+        }
+        if Instant::now() >= until {
+            return Err(writer.unreachable("it has not answered yet").into());
+        }
+        tokio::time::sleep(FIRST_LOOK).await;
+    }
 }
 
 fn offer(endpoint: &Endpoint, identity: &Identity) -> Capabilities {

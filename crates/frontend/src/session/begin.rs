@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use tokio::sync::Notify;
+use tokio::time::Instant;
 use weir_admin::logs::Event;
 use weir_admin::sessions::{SessionHandle, UserEntry};
 use weir_backend::pool::Request;
@@ -33,15 +34,20 @@ pub(crate) async fn serve(shared: Rc<Shared>, incoming: Incoming, handle: Arc<Se
 /// Greets and authenticates a client. `None`: it was refused or has gone, and was told so if it could be.
 async fn begin(shared: Rc<Shared>, incoming: Incoming, handle: Arc<SessionHandle>) -> Option<Session> {
     let endpoint = shared.endpoint.clone();
-    let bound = endpoint.settings.load().handshake_timeout;
-    let logging_in = async {
+    let deadline = Instant::now() + endpoint.settings.load().handshake_timeout;
+    let arriving = async {
         let (mut client, peer) = arrive(&shared, incoming, &handle).await?;
         let outcome = client_login::log_in(&endpoint, &mut client, &handle, &peer).await;
-        Some(admit(&shared, client, &handle, peer, outcome).await)
+        Some((client, peer, outcome))
     };
-    match tokio::time::timeout(bound, Box::pin(logging_in)).await {
-        Ok(Some(Ok(session))) => Some(session),
-        Ok(Some(Err(refused))) => {
+    let Ok(arrived) = tokio::time::timeout_at(deadline, Box::pin(arriving)).await else {
+        endpoint.metrics.dropped.inc();
+        return None;
+    };
+    let (client, peer, outcome) = arrived?;
+    match Box::pin(admit(&shared, client, &handle, peer, outcome, deadline)).await {
+        Ok(session) => Some(session),
+        Err(refused) => {
             let (mut client, error) = *refused;
             match error {
                 LoginError::Refused(failure) => client.put_failure(&failure),
@@ -54,12 +60,14 @@ async fn begin(shared: Rc<Shared>, incoming: Incoming, handle: Arc<SessionHandle
             client.close().await;
             None
         }
-        Ok(None) => None,
-        Err(_) => {
-            endpoint.metrics.dropped.inc();
-            None
-        }
     }
+}
+
+/// The client has done its part in time, and the servers have not.
+fn servers_late() -> Failure {
+    let message =
+        "No server has confirmed the login within clients.handshake_timeout; try again, and see WEIR SHOW SERVERS";
+    Failure::weir(codes::CR_CONN_HOST_ERROR, message)
 }
 
 /// The client on its stream, behind its PROXY header if it must have one.
@@ -95,6 +103,7 @@ async fn admit(
     handle: &Arc<SessionHandle>,
     peer: Peer,
     outcome: Result<(LoggedIn, HandshakeResponse), LoginError>,
+    deadline: Instant,
 ) -> Admission {
     let (logged_in, response) = match outcome {
         Ok(logged_in) => logged_in,
@@ -104,7 +113,8 @@ async fn admit(
         Ok(session) => session,
         Err(error) => return Err(error),
     };
-    if let Err(failure) = session.enter(&logged_in).await {
+    let entered = tokio::time::timeout_at(deadline, session.enter(&logged_in)).await;
+    if let Err(failure) = entered.unwrap_or_else(|_| Err(servers_late())) {
         client_login::audit_refusal(
             &session.endpoint,
             Origin { session: handle.id, peer: &peer },
