@@ -181,3 +181,31 @@ SELECT * FROM t ORDER BY id;
 SELECT * FROM u ORDER BY id;
 CREATE TABLE made (PRIMARY KEY (id)) SELECT t.id, j.x FROM t JOIN JSON_TABLE('[{"x":1},{"x":2}]', '$[*]' COLUMNS (x INT PATH '$.x')) AS j ON j.x = t.id;
 SELECT * FROM made ORDER BY id;
+
+## numbers with minus signs in ORDER BY and GROUP BY, in which MariaDB sees places
+CREATE TABLE t (id INT PRIMARY KEY, g INT, v INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 1, 60), (2, 1, 40), (3, 2, 50), (4, 2, 20), (5, 3, 30), (6, 3, 10);
+-- mariadb
+SELECT g, COUNT(*) FROM t GROUP BY g, -1;
+-- mariadb
+SELECT g, COUNT(*) FROM t GROUP BY g, -TRUE;
+-- mariadb
+SELECT g, COUNT(*) FROM t GROUP BY g ORDER BY -(1);
+-- mariadb
+SELECT g, COUNT(*) FROM t GROUP BY g, - -99;
+-- mariadb
+SELECT g FROM t GROUP BY g ORDER BY +-1 DESC;
+-- mariadb
+SELECT id FROM t ORDER BY -1;
+-- mariadb
+SELECT id, v FROM t ORDER BY - -2;
+-- mariadb
+SELECT v, id FROM t ORDER BY -(-TRUE) DESC LIMIT 4;
+-- mariadb
+SELECT g, SUM(v) FROM t GROUP BY - -1;
+-- mariadb
+SELECT g, COUNT(*) FROM t GROUP BY g, -'1', -1.0;
+-- mariadb
+SELECT g, COUNT(*) FROM t GROUP BY g, -99999999999999999999;
+-- mysql
+SELECT g, COUNT(*) FROM t GROUP BY g, -1, - -99 ORDER BY -1, g;
