@@ -209,3 +209,21 @@ SELECT g, COUNT(*) FROM t GROUP BY g, -'1', -1.0;
 SELECT g, COUNT(*) FROM t GROUP BY g, -99999999999999999999;
 -- mysql
 SELECT g, COUNT(*) FROM t GROUP BY g, -1, - -99 ORDER BY -1, g;
+
+## an empty grouping set
+CREATE TABLE t (id INT PRIMARY KEY, g INT, v INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 1, 60), (2, 1, 40), (3, 2, 50);
+-- mysql
+SELECT 1 AS x GROUP BY GROUPING SETS (());
+-- mysql
+SELECT SUM(v), COUNT(*) FROM (SELECT 1 AS g, 2 AS v UNION ALL SELECT 3, 4) AS q GROUP BY GROUPING SETS (());
+-- mysql
+SELECT g, SUM(v) FROM (SELECT 1 AS g, 2 AS v UNION ALL SELECT 3, 4) AS q GROUP BY GROUPING SETS ((g), ());
+-- mysql
+SELECT g, SUM(v) FROM t GROUP BY GROUPING SETS ((g), (), ());
+-- mysql
+SELECT SUM(v), COUNT(*) FROM t GROUP BY GROUPING SETS (());
+-- mysql
+SELECT SUM(v), COUNT(*) FROM t WHERE id > 7 GROUP BY GROUPING SETS (());
+-- mysql
+SELECT v FROM t GROUP BY GROUPING SETS (());

@@ -81,7 +81,7 @@ impl<'a> Parser<'a> {
         self.list(Self::order_item)
     }
 
-    fn order_item(&mut self) -> Read<OrderItem<'a>> {
+    pub(crate) fn order_item(&mut self) -> Read<OrderItem<'a>> {
         let start = self.start();
         let expr = self.expr()?;
         let descending = self.eat_any(&[kw::ASC, kw::DESC]) == Some(kw::DESC);

@@ -1,7 +1,8 @@
 //! SELECT, up to HAVING, WINDOW and QUALIFY.
 
 use crate::ast::{
-    Grouping, NamedWindow, OrderItem, QueryBody, Select, SelectItem, SelectItemKind, SelectOptions, Span, TableRef,
+    Expr, ExprKind, Grouping, NamedWindow, OrderItem, QueryBody, Select, SelectItem, SelectItemKind, SelectOptions,
+    Span, TableRef,
 };
 use crate::kw;
 use crate::lexer::TokenKind;
@@ -146,9 +147,24 @@ impl<'a> Parser<'a> {
         };
         self.advance();
         self.expect_punct(b'(')?;
-        let items = self.order_items()?;
+        let items = match grouping {
+            Grouping::Sets => self.list(Self::grouping_set)?,
+            _ => self.order_items()?,
+        };
         self.expect_punct(b')')?;
         Ok((items, grouping))
+    }
+
+    /// A set of GROUPING SETS. `()`, which has all rows in one group, is a row of no values.
+    fn grouping_set(&mut self) -> Read<OrderItem<'a>> {
+        let start = self.start();
+        if !(self.at_punct(b'(') && self.next_is_punct(b')')) {
+            return self.order_item();
+        }
+        self.advance();
+        self.advance();
+        let span = self.span_from(start);
+        Ok(OrderItem { span, expr: Expr { span, kind: ExprKind::Row(&[]) }, descending: false })
     }
 
     fn plain_group_by(&mut self) -> Read<(&'a [OrderItem<'a>], Grouping)> {

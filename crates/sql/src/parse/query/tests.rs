@@ -352,6 +352,8 @@ fn groups_are_told_apart() {
         ("SELECT 1 FROM t GROUP BY ROLLUP (a, b)", Grouping::Rollup, 2),
         ("SELECT 1 FROM t GROUP BY CUBE (a)", Grouping::Cube, 1),
         ("SELECT 1 FROM t GROUP BY GROUPING SETS ((a), (b), (c))", Grouping::Sets, 3),
+        ("SELECT 1 FROM t GROUP BY GROUPING SETS ((a, b), (), ())", Grouping::Sets, 3),
+        ("SELECT 1 FROM t GROUP BY GROUPING SETS (())", Grouping::Sets, 1),
     ];
     for (sql, grouping, items) in cases {
         with_select(Dialect::Either, sql, |select, _| {
