@@ -227,3 +227,8 @@ SELECT SUM(v), COUNT(*) FROM t GROUP BY GROUPING SETS (());
 SELECT SUM(v), COUNT(*) FROM t WHERE id > 7 GROUP BY GROUPING SETS (());
 -- mysql
 SELECT v FROM t GROUP BY GROUPING SETS (());
+
+## common tables that are written again more than 128 times
+CREATE TABLE t (id INT PRIMARY KEY, v INT, w INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 1, 4), (2, 2, 3), (3, 3, 2), (4, 4, 1), (5, 4, 4);
+WITH a AS (SELECT x.v FROM t x JOIN t y ON x.v = y.w JOIN t z ON z.v = y.v AND z.w > 1), b AS (SELECT v FROM a UNION ALL SELECT v + 1 FROM a UNION ALL SELECT v + 2 FROM a UNION ALL SELECT MAX(v) FROM a), c AS (SELECT COUNT(*) AS n, SUM(v) AS s FROM b UNION ALL SELECT MAX(v), MIN(v) FROM b UNION ALL SELECT v, v FROM b WHERE v > 3) SELECT n, s FROM c UNION ALL SELECT n + 1, s FROM c UNION ALL SELECT n, s + 1 FROM c UNION ALL SELECT SUM(n), SUM(s) FROM c ORDER BY n, s;

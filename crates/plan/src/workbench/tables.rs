@@ -4,6 +4,8 @@
 //! these, by which servers decide whether what is not grouped by depends on what is. A table all of whose columns are asked for (`*`,
 //! NATURAL) has all that `*` shows.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -22,8 +24,9 @@ use crate::text::{Pieces, made_of};
 use crate::write::literal::quoted_name;
 use crate::{CatalogTableName, Fragment, FragmentColumn, Narrowing, Passed, Plan, Read, Refusal, Route};
 
-/// More fragments are not gathered for one statement.
-const MOST: usize = 128;
+/// More fragments are not gathered for one statement: as many as tables may be named in one, which common tables that are written again
+/// count in anew.
+const MOST: usize = 512;
 /// Columns whose values narrow one fragment.
 const MOST_NARROWINGS: usize = 2;
 /// Keys of a fragment besides the unique ones.
@@ -198,55 +201,87 @@ impl<'a> Tables<'a> {
         for (at, wanted) in self.wanted.iter().enumerate() {
             left.push((at, wanted.plan(planner, name(at))?));
         }
-        let mut order: Vec<usize> = Vec::with_capacity(left.len());
-        let mut fragments: Vec<Fragment> = Vec::with_capacity(left.len());
+        let narrowable = self.narrowable();
+        let mut gathered = Gathered::default();
+        // What of the fragments so far narrows each of the others.
+        let mut narrowed: Vec<Vec<Narrowing>> = vec![Vec::new(); left.len()];
         while !left.is_empty() {
             let best = (0..left.len()).min_by_key(|place| {
                 let (at, fragment) = &left[*place];
-                let narrowed = self.narrowings(*at, &order, &fragments);
-                (narrowed.is_empty() && self.wanted[*at].query.conditions == 0, fragment.read.shards.len(), *at)
+                let first = !narrowed[*at].is_empty() || self.wanted[*at].query.conditions > 0;
+                (!first, fragment.read.shards.len(), *at)
             });
             let (at, mut fragment) = left.remove(best.unwrap_or_default());
             let text = &fragment.read.text;
             // What the planner has changed has its conditions elsewhere.
             if made_of(&self.wanted[at].query.pieces.0, planner.text, planner.statement).0 == *text {
-                fragment.narrowed = self.narrowings(at, &order, &fragments);
+                fragment.narrowed = mem::take(&mut narrowed[at]);
             }
-            order.push(at);
-            fragments.push(fragment);
+            gathered.add(at, &self.wanted[at], fragment);
+            for place in &self.wanted[at].named {
+                for other in narrowable.get(place).into_iter().flatten() {
+                    narrowed[*other] = self.narrowings(*other, &gathered);
+                }
+            }
         }
-        Ok(fragments)
+        Ok(gathered.fragments)
     }
 
-    /// What of the fragments so far narrows one. `order`: which these are.
-    fn narrowings(&self, at: usize, order: &[usize], fragments: &[Fragment]) -> Vec<Narrowing> {
+    /// Which fragments each place where a table is named may narrow.
+    fn narrowable(&self) -> BTreeMap<(usize, u32), BTreeSet<usize>> {
+        let mut narrowable = BTreeMap::<_, BTreeSet<usize>>::new();
+        for (at, wanted) in self.wanted.iter().enumerate() {
+            let [(text, _)] = wanted.named[..] else { continue };
+            for link in &wanted.links {
+                narrowable.entry((text, link.by.0)).or_default().insert(at);
+            }
+        }
+        narrowable
+    }
+
+    /// What of the fragments so far narrows one.
+    fn narrowings(&self, at: usize, gathered: &Gathered) -> Vec<Narrowing> {
         let wanted = &self.wanted[at];
         let [(text, _)] = wanted.named[..] else { return Vec::new() };
         let mut narrowings = Vec::new();
         for link in &wanted.links {
-            // A common table expression that is written again has several tables at one place.
-            let mut by =
-                order.iter().enumerate().filter(|(_, by)| self.wanted[**by].named.contains(&(text, link.by.0)));
-            let (Some((place, by)), None) = (by.next(), by.next()) else { continue };
-            let by = &self.wanted[*by];
-            let of =
-                |wanted: &Wanted<'_>, name: &[u8]| wanted.known.column(name).map(|at| wanted.known.columns[at].clone());
-            let (Some(own), Some(other)) = (of(wanted, &link.narrowed.1), of(by, &link.by.1)) else { continue };
-            let selective = by.query.conditions > 0 || !fragments[place].narrowed.is_empty();
-            let column = fragments[place].columns.iter().position(|column| column.name == other.name);
-            let (Some(charset), Some(column), true) = (written(&own, &other), column, selective) else { continue };
-            if narrowings.len() < MOST_NARROWINGS {
-                narrowings.push(Narrowing {
-                    by: place,
-                    column,
-                    charset,
-                    compared: [quoted_name(&wanted.called), quoted_name(own.name.as_bytes())].join(&b'.'),
-                    behind: wanted.query.behind,
-                    has_condition: wanted.query.conditions > 0,
-                });
+            if narrowings.len() == MOST_NARROWINGS {
+                break;
             }
+            // A common table expression that is written again has several tables at one place.
+            let Some(&[(place, by)]) = gathered.places.get(&(text, link.by.0)).map(Vec::as_slice) else { continue };
+            let (by, fragment) = (&self.wanted[by], &gathered.fragments[place]);
+            let (Some(own), Some(other)) = (wanted.column(&link.narrowed.1), by.column(&link.by.1)) else { continue };
+            let selective = by.query.conditions > 0 || !fragment.narrowed.is_empty();
+            let column = fragment.columns.iter().position(|column| column.name == other.name);
+            let (Some(charset), Some(column), true) = (written(own, other), column, selective) else { continue };
+            narrowings.push(Narrowing {
+                by: place,
+                column,
+                charset,
+                compared: [quoted_name(&wanted.called), quoted_name(own.name.as_bytes())].join(&b'.'),
+                behind: wanted.query.behind,
+                has_condition: wanted.query.conditions > 0,
+            });
         }
         narrowings
+    }
+}
+
+/// The fragments that are planned, in the order in which they are gathered.
+#[derive(Default)]
+struct Gathered {
+    fragments: Vec<Fragment>,
+    /// Of each place where a table is named: where its fragments stand, and which of the wanted ones they are.
+    places: BTreeMap<(usize, u32), Vec<(usize, usize)>>,
+}
+
+impl Gathered {
+    fn add(&mut self, at: usize, wanted: &Wanted<'_>, fragment: Fragment) {
+        for place in &wanted.named {
+            self.places.entry(*place).or_default().push((self.fragments.len(), at));
+        }
+        self.fragments.push(fragment);
     }
 }
 
@@ -256,6 +291,10 @@ fn name(at: usize) -> String {
 }
 
 impl Wanted<'_> {
+    fn column(&self, name: &[u8]) -> Option<&Column> {
+        self.known.columns.get(self.known.column(name)?)
+    }
+
     fn plan(&self, planner: &Planner<'_>, name: String) -> Result<Fragment, Refusal> {
         let (text, order) = made_of(&self.query.pieces.0, planner.text, planner.statement);
         let unplanned = || Refusal::NeedsWorkbench(format!("the rows of {} can't be gathered", self.table));
