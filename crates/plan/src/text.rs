@@ -82,8 +82,16 @@ impl Edits {
 
 /// The new text, and which of the client's parameters its parameters are.
 pub(crate) fn made_of(pieces: &[Piece], text: &[u8], statement: &Statement<'_>) -> (Vec<u8>, Vec<u32>) {
-    let known = parameters(statement);
-    let (mut out, mut order) = (Vec::with_capacity(text.len() * 2), Vec::new());
+    made_with(pieces, text, &parameters(statement))
+}
+
+/// The same, with what [`parameters`] gives: for a statement of which many texts are made.
+pub(crate) fn made_with(pieces: &[Piece], text: &[u8], known: &[(usize, u32)]) -> (Vec<u8>, Vec<u32>) {
+    let length = |piece: &Piece| match piece {
+        Piece::New(new) => new.len(),
+        Piece::Own(range) => range.len(),
+    };
+    let (mut out, mut order) = (Vec::with_capacity(pieces.iter().map(length).sum()), Vec::new());
     for piece in pieces {
         match piece {
             Piece::New(new) => out.extend_from_slice(new),
@@ -99,7 +107,7 @@ pub(crate) fn made_of(pieces: &[Piece], text: &[u8], statement: &Statement<'_>) 
 }
 
 /// Where parameters stand, in order.
-pub(super) fn parameters<'a>(statement: &'a Statement<'a>) -> Vec<(usize, u32)> {
+pub(crate) fn parameters<'a>(statement: &'a Statement<'a>) -> Vec<(usize, u32)> {
     let mut found = Vec::new();
     walk(Node::Statement(statement), &mut |node: Node<'a>| {
         if let Node::Expr(Expr { kind: ExprKind::Parameter(place), span }) = node {

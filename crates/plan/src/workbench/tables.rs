@@ -20,7 +20,7 @@ use super::narrow::{Link, written};
 use super::rewrite::{Place, behind_partitions};
 use crate::again;
 use crate::planner::Planner;
-use crate::text::{Pieces, made_of};
+use crate::text::{Pieces, made_with, parameters};
 use crate::write::literal::quoted_name;
 use crate::{CatalogTableName, Fragment, FragmentColumn, Narrowing, Passed, Plan, Read, Refusal, Route};
 
@@ -56,6 +56,8 @@ struct Wanted<'a> {
     unique_keys: Vec<Vec<usize>>,
     keys: Vec<Vec<usize>>,
     query: Query,
+    /// The query's text, with the client's literals.
+    shown: Vec<u8>,
     known: &'a Arc<Table>,
     /// The texts and places where it is named.
     named: Vec<(usize, u32)>,
@@ -100,11 +102,9 @@ impl<'a> Tables<'a> {
         let wanted = self.wanted(place, reference)?;
         // MariaDB opens a temporary table as often as it is named.
         let same = |known: &Wanted<'_>| {
-            known.database == wanted.database
-                && known.columns == wanted.columns
-                && place.shown(&known.query.pieces) == place.shown(&wanted.query.pieces)
+            known.database == wanted.database && known.columns == wanted.columns && known.shown == wanted.shown
         };
-        let known = self.wanted.iter().position(same).filter(|_| self.mariadb);
+        let known = self.mariadb.then(|| self.wanted.iter().position(same)).flatten();
         let at = known.unwrap_or(self.wanted.len());
         match known {
             Some(at) => self.wanted[at].named.extend(wanted.named),
@@ -175,6 +175,7 @@ impl<'a> Tables<'a> {
             primary_key,
             unique_keys,
             keys,
+            shown: place.shown(&query.pieces),
             query,
             known: table,
             named: vec![(place.text.as_ptr().addr(), start)],
@@ -197,9 +198,11 @@ impl<'a> Tables<'a> {
 
     /// Plans what is read: what is likely to be small first, and then what it narrows.
     pub(super) fn plan(self, planner: &Planner<'_>) -> Result<Vec<Fragment>, Refusal> {
+        let known = parameters(planner.statement);
         let mut left = Vec::with_capacity(self.wanted.len());
         for (at, wanted) in self.wanted.iter().enumerate() {
-            left.push((at, wanted.plan(planner, name(at))?));
+            let (fragment, as_it_is) = wanted.plan(planner, name(at), &known)?;
+            left.push((at, fragment, as_it_is));
         }
         let narrowable = self.narrowable();
         let mut gathered = Gathered::default();
@@ -207,14 +210,13 @@ impl<'a> Tables<'a> {
         let mut narrowed: Vec<Vec<Narrowing>> = vec![Vec::new(); left.len()];
         while !left.is_empty() {
             let best = (0..left.len()).min_by_key(|place| {
-                let (at, fragment) = &left[*place];
+                let (at, fragment, _) = &left[*place];
                 let first = !narrowed[*at].is_empty() || self.wanted[*at].query.conditions > 0;
                 (!first, fragment.read.shards.len(), *at)
             });
-            let (at, mut fragment) = left.remove(best.unwrap_or_default());
-            let text = &fragment.read.text;
+            let (at, mut fragment, as_it_is) = left.remove(best.unwrap_or_default());
             // What the planner has changed has its conditions elsewhere.
-            if made_of(&self.wanted[at].query.pieces.0, planner.text, planner.statement).0 == *text {
+            if as_it_is {
                 fragment.narrowed = mem::take(&mut narrowed[at]);
             }
             gathered.add(at, &self.wanted[at], fragment);
@@ -295,18 +297,20 @@ impl Wanted<'_> {
         self.known.columns.get(self.known.column(name)?)
     }
 
-    fn plan(&self, planner: &Planner<'_>, name: String) -> Result<Fragment, Refusal> {
-        let (text, order) = made_of(&self.query.pieces.0, planner.text, planner.statement);
+    /// Its plan, and whether its shards get its query as it is. `known`: the client's parameters.
+    fn plan(&self, planner: &Planner<'_>, name: String, known: &[(usize, u32)]) -> Result<(Fragment, bool), Refusal> {
+        let (text, order) = made_with(&self.query.pieces.0, planner.text, known);
         let unplanned = || Refusal::NeedsWorkbench(format!("the rows of {} can't be gathered", self.table));
         let read = match again::plan(planner, &text, &order, planner.plan_groups).ok_or_else(unplanned)?? {
             Plan::Read(read) => read,
             Plan::Route(Route { shard, text: None, reason, .. }) => {
                 let locks = planner.facts.class.effects.contains(weir_sql::Effects::LOCKING_READ);
-                Read { locks, ..Read::of_one(shard, text, order, reason) }
+                Read { locks, ..Read::of_one(shard, text.clone(), order, reason) }
             }
             _ => return Err(unplanned()),
         };
-        Ok(Fragment {
+        let as_it_is = read.text == text;
+        let fragment = Fragment {
             name,
             table: CatalogTableName { database: self.database.to_owned(), table: self.table.to_owned() },
             columns: self.columns.clone(),
@@ -315,7 +319,8 @@ impl Wanted<'_> {
             keys: self.keys.clone(),
             read,
             narrowed: Vec::new(),
-        })
+        };
+        Ok((fragment, as_it_is))
     }
 }
 

@@ -74,6 +74,7 @@ pub(crate) const LISTS: &[List] = &[
     List("SELECT 1 FROM ", "countries c#", ",", ""),
     List("", "SELECT # FROM users", " UNION ALL ", ""),
     List("", "SELECT #", " UNION ALL ", ""),
+    List("", "SELECT a.id FROM users a JOIN users b ON a.age=b.age WHERE b.city=#", " UNION ALL ", ""),
     List("", "(SELECT id FROM users)", " UNION ", " ORDER BY 1"),
     List("WITH ", "c# AS (SELECT id FROM users)", ",", " SELECT 1"),
     List("WITH c AS (SELECT id FROM users) SELECT 1 FROM ", "c c#", ",", ""),
