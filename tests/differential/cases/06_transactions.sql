@@ -203,3 +203,35 @@ UPDATE t SET a = a + 1;
 COMMIT;
 SELECT * FROM t ORDER BY id;
 SET autocommit = 1;
+
+## a READ ONLY transaction that begins with what has no status of its own
+CREATE TABLE t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 1), (2, 2), (3, 3), (4, 4), (5, 5);
+START TRANSACTION READ ONLY;
+SELECT nope FROM t WHERE id = 1;
+UPDATE t SET a = 10 WHERE id = 1;
+UPDATE t SET a = 10 WHERE id = 2;
+UPDATE t SET a = 10 WHERE id = 3;
+UPDATE t SET a = 10 WHERE id = 4;
+UPDATE t SET a = 10;
+ROLLBACK;
+START TRANSACTION READ ONLY;
+-- params: 1
+UPDATE t SET a = 11 WHERE id = ?;
+UPDATE t SET a = 11 WHERE id = 1;
+UPDATE t SET a = 11 WHERE id = 2;
+UPDATE t SET a = 11 WHERE id = 3;
+UPDATE t SET a = 11 WHERE id = 4;
+UPDATE t SET a = 11;
+SELECT * FROM t ORDER BY id;
+COMMIT AND CHAIN;
+UPDATE t SET a = 12;
+COMMIT;
+SET SESSION TRANSACTION READ ONLY;
+BEGIN;
+SELECT nope FROM t WHERE id = 1;
+UPDATE t SET a = 13 WHERE id = 2;
+UPDATE t SET a = 13;
+ROLLBACK;
+SET SESSION TRANSACTION READ WRITE;
+SELECT * FROM t ORDER BY id;

@@ -203,8 +203,8 @@ impl Session {
         let Some(begin) = begin else { return sent };
         match sent {
             Ok(()) => {
-                // An error packet has no status flags: if the statement fails, the transaction is open all the same.
-                self.state.status |= StatusFlags::IN_TRANS;
+                // An error packet has no status flags, nor has the reply to a PREPARE: the transaction is open all the same.
+                self.state.status |= self.state.status_begun(&begin);
                 self.current.reader_life = self.target.on_reader.then_some(self.target.life);
                 Ok(())
             }

@@ -152,6 +152,13 @@ impl SessionState {
         set("transaction_read_only") || set("tx_read_only")
     }
 
+    /// The flags of a transaction that begins in this way.
+    pub(crate) fn status_begun(&self, begin: &Begin) -> StatusFlags {
+        // READ WRITE says otherwise than the session.
+        let read_only = begin.read_only || !begin.may_be_refused && self.transactions_are_read_only();
+        if read_only { StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY } else { StatusFlags::IN_TRANS }
+    }
+
     /// Whether a transaction is open, as the client sees it.
     pub(crate) fn in_transaction(&self) -> bool {
         self.begin.is_some() || self.status.contains(StatusFlags::IN_TRANS)
@@ -206,8 +213,7 @@ impl SessionState {
         status.set(StatusFlags::NO_BACKSLASH_ESCAPES, self.lex.no_backslash_escapes);
         status.set(StatusFlags::ANSI_QUOTES, self.lex.ansi_quotes && self.lex.dialect == Dialect::MariaDb);
         if let Some(begin) = &self.begin {
-            status |= StatusFlags::IN_TRANS;
-            status.set(StatusFlags::IN_TRANS_READONLY, begin.read_only);
+            status |= self.status_begun(begin);
         }
         status
     }

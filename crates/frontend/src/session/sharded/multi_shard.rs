@@ -314,7 +314,12 @@ impl Session {
     }
 
     pub(super) fn reading<'a>(&self, collations: &'a Collations, cancel: &'a Cancel<'a>) -> read::ReadContext<'a> {
-        read::ReadContext { capabilities: self.client.capabilities, collations, cancel, transaction: None }
+        read::ReadContext {
+            capabilities: self.client.capabilities,
+            collations,
+            cancel,
+            transaction: self.told_of_own_transaction(),
+        }
     }
 
     pub(super) fn writing<'a>(

@@ -119,6 +119,12 @@ impl Session {
         !self.transaction.of_statement && !self.is_or_begins_transaction()
     }
 
+    /// What rows that a write returns tell of the transaction that the statement has begun for itself, which ends with it: nothing.
+    pub(in super::super) fn told_of_own_transaction(&self) -> Option<StatusFlags> {
+        let told = self.state.own_status() - StatusFlags::IN_TRANS - StatusFlags::IN_TRANS_READONLY;
+        self.transaction.of_statement.then_some(told)
+    }
+
     async fn leases_within(&mut self, shards: &[usize], how: How, writes: bool) -> Result<StatementLeases, Stopped> {
         let own = how == How::Implicit || self.transaction.of_statement;
         let elsewhere = self.current.lease.is_some()
@@ -303,7 +309,7 @@ impl Session {
         self.target.exact = self.must_catch_up_on(self.target.shard);
         self.queue_wait();
         let class = weir_sql::Class { effects: weir_sql::Effects::WRITES, ..weir_sql::Class::default() };
-        let read_only = self.state.begin.as_ref().is_some_and(|begin| begin.read_only);
+        let begun = self.state.begin.as_ref().map_or(StatusFlags::IN_TRANS, |begin| self.state.status_begun(begin));
         let queued = self.queue_session_state(&class);
         let connection = self.connection();
         let done = match queued {
@@ -319,8 +325,8 @@ impl Session {
         match done {
             Ok(()) => {
                 self.seen.of_mut(self.target.shard).ahead &= !self.target.catches_up;
-                self.state.status |= StatusFlags::IN_TRANS;
-                self.state.status.set(StatusFlags::IN_TRANS_READONLY, read_only);
+                self.state.status -= StatusFlags::IN_TRANS_READONLY;
+                self.state.status |= begun;
                 Ok(())
             }
             Err(stopped) => {
