@@ -1,6 +1,6 @@
 //! What everything about one statement is planned with.
 
-use weir_catalog::{Catalog, Placement, ShardId, Weights};
+use weir_catalog::{Catalog, Placement, ShardId, Table, Weights};
 use weir_sql::Bump;
 use weir_sql::ast::Statement;
 use weir_sql::facts::{Facts, Varies};
@@ -50,6 +50,37 @@ impl<'a> Planner<'a> {
             .names
             .tables()
             .any(|(_, table)| table.database.is_some_and(|database| self.catalog.table(database, table.name).is_some()))
+    }
+
+    /// A plan, if all names that it depends on were found by their bytes, which are those of UTF-8 in the catalog: in another character set a
+    /// table would be taken for one that is not sharded, and a shard key for another column.
+    pub(crate) fn in_known_names(self, plan: Plan) -> Result<Plan, Refusal> {
+        let tells = matches!(plan, Plan::Define | Plan::Show | Plan::InformationSchema(_));
+        let is_utf8 = matches!(self.session.charset, "utf8mb4" | "utf8mb3" | "utf8");
+        if tells || is_utf8 || self.session.hinted.is_some() || self.text.is_ascii() {
+            return Ok(plan);
+        }
+        let has_foreign_key = |table: &Table| match &table.placement {
+            Placement::Sharded(sharding) => {
+                sharding.columns.iter().any(|column| !table.columns[*column].name.is_ascii())
+            }
+            _ => false,
+        };
+        let unknown = self.facts.names.tables().any(|(_, table)| {
+            let Some(database) = table.database else { return false };
+            let known = self.catalog.table(database, table.name);
+            match table.name.is_ascii() {
+                true => known.is_some_and(|(_, known)| has_foreign_key(known)),
+                false => self.catalog.database(database).is_some(),
+            }
+        });
+        match unknown {
+            true => {
+                let message = "Names of sharded tables and of their keys must be UTF-8: run SET NAMES utf8mb4 first";
+                Err(Need::OtherForm.refused(message))
+            }
+            false => Ok(plan),
+        }
     }
 
     /// Statements that one shard can do if it has all of their tables.

@@ -106,6 +106,7 @@ pub(crate) fn planned(
         plan_groups,
     };
     let plan = planner.plan().and_then(|plan| in_letters_of_swe7(plan, session));
+    let plan = plan.and_then(|plan| planner.in_known_names(plan));
     if effort.is_spent() { Err(too_complex()) } else { plan }
 }
 

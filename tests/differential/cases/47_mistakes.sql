@@ -230,3 +230,18 @@ SELECT id, COUNT(*) FROM person GROUP BY id ORDER BY CONCAT(email, col), id;
 SELECT p.id, COUNT(*) FROM person p JOIN person q ON p.col = q.col GROUP BY p.id ORDER BY p.id, p.email, q.email;
 SELECT email, COUNT(*) FROM person GROUP BY email HAVING col > 1;
 SELECT email, COUNT(*) AS n FROM person GROUP BY email ORDER BY email, MAX(born), n + 1;
+
+## names that are not of ASCII, in a session that is not of UTF-8
+CREATE TABLE k (id INT, `sö` INT, PRIMARY KEY (id, `sö`)) /*weir: shard by hash(`sö`) */;
+CREATE TABLE t (id INT PRIMARY KEY, `wä` INT, v VARCHAR(10)) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 1, 'a'), (2, 2, 'b');
+SET NAMES latin1;
+-- refused: must be UTF-8
+UPDATE k SET id = 5 WHERE id = 7 AND 'ä' <> 'ö';
+SELECT id, v AS `ä` FROM t WHERE v <> 'ä' ORDER BY id;
+INSERT INTO t (id, v) VALUES (3, 'ü');
+SELECT COUNT(*) AS `zä`, MAX(v) FROM t;
+SET NAMES utf8mb4;
+SELECT * FROM t ORDER BY id;
+INSERT INTO k (`sö`, id) VALUES (1, 7);
+SELECT * FROM k;
