@@ -395,3 +395,20 @@ SELECT d.x.k, x.id FROM d.v AS x ORDER BY d.x.k;
 -- other types
 SELECT d.x.* FROM d.v AS x JOIN t ON t.k = x.k - 9 ORDER BY x.id;
 SELECT x.id, (SELECT d.y.k FROM v y WHERE d.y.id = d.x.id) FROM t x ORDER BY d.x.id;
+
+## columns that * does not show
+-- mariadb
+CREATE TABLE h (id INT PRIMARY KEY, x INT NOT NULL INVISIBLE DEFAULT 7, a INT, s VARCHAR(20) INVISIBLE) /*weir: shard by hash(id) */;
+-- mysql
+CREATE TABLE h (id INT PRIMARY KEY, x INT NOT NULL DEFAULT 7 INVISIBLE, a INT, s VARCHAR(20) INVISIBLE) /*weir: shard by hash(id) */;
+INSERT INTO h VALUES (1, 2), (2, 3), (3, 4);
+INSERT INTO h (id, x, a, s) VALUES (4, 2, 40, 'four'), (5, 3, 50, NULL);
+SELECT * FROM h p JOIN h q ON p.x = q.x AND p.id < q.id ORDER BY 1, 3;
+SELECT p.*, q.x FROM h p LEFT JOIN h q ON p.a = q.x ORDER BY p.id, q.x, q.id LIMIT 3;
+SELECT * FROM h p JOIN h q ON p.x = q.id ORDER BY 1, 3;
+SELECT DISTINCT p.* FROM h p RIGHT JOIN h q ON p.x = q.id WHERE q.s IS NULL ORDER BY 1;
+SELECT * FROM h WHERE x IN (SELECT a FROM h WHERE s IS NULL) ORDER BY id;
+SELECT p.id, p.x FROM h p NATURAL JOIN (SELECT a FROM h WHERE x > 2) AS q ORDER BY 1;
+SELECT COUNT(*) FROM h p NATURAL JOIN h q;
+CREATE TABLE copied (PRIMARY KEY (id)) /*weir: shard by hash(id) */ SELECT p.*, q.x AS y FROM h p JOIN h q ON p.x = q.id;
+SELECT * FROM copied ORDER BY id;

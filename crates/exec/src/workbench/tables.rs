@@ -58,6 +58,9 @@ pub(super) fn create(fragment: &Fragment) -> Vec<u8> {
         put_name(&mut text, column.name.as_bytes());
         text.push(b' ');
         text.extend_from_slice(column.definition.as_bytes());
+        if column.invisible {
+            text.extend_from_slice(b" INVISIBLE");
+        }
     }
     for (kind, key) in keys(fragment) {
         begin(&mut text);
@@ -80,6 +83,10 @@ pub(super) fn keys(fragment: &Fragment) -> impl Iterator<Item = (&'static str, &
 pub(super) fn insert(fragment: &Fragment) -> Vec<u8> {
     let mut text = b"INSERT INTO ".to_vec();
     put_table(&mut text, fragment);
+    if fragment.columns.iter().any(|column| column.invisible) {
+        // Without a list, rows have values of visible columns only.
+        put_columns(&mut text, fragment.columns.iter().map(|column| &*column.name));
+    }
     text.extend_from_slice(b"VALUES");
     text
 }

@@ -67,6 +67,8 @@ pub struct FragmentColumn {
     pub definition: String,
     /// How its values are passed.
     pub passed: Passed,
+    /// It is not one of those that `*` shows, as in the original.
+    pub invisible: bool,
 }
 
 /// The form in which a fragment's query has the values of a column, and how they are written into the temporary table.

@@ -94,6 +94,15 @@ fn definition(column: &Column) -> Option<String> {
     Some(text)
 }
 
+/// A definition with a default: MariaDB wants one of an invisible column that can't be NULL (4108). It takes an expression of any type,
+/// which no row needs.
+pub(super) fn with_default(definition: String) -> String {
+    match definition.ends_with(" NOT NULL") {
+        true => definition + " DEFAULT (UUID())",
+        false => definition,
+    }
+}
+
 /// The type without what a server says of its storage in comments (`/*!100301 COMPRESSED*/`, `/* mariadb-5.3 */`).
 fn plain_type(column: &Column) -> Option<&str> {
     let full = &*column.kind.full;

@@ -2,7 +2,7 @@
 //!
 //! What must always hold: a fragment has each column that the statement can name, under the column's own name, and the unique keys over
 //! these, by which servers decide whether what is not grouped by depends on what is. A table all of whose columns are asked for (`*`,
-//! NATURAL) has all that `*` shows.
+//! NATURAL) has all that `*` shows, and what else it has is as invisible there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
@@ -14,7 +14,7 @@ use weir_sql::ast::NamedTable;
 use weir_sql::resolve::Roles;
 
 use super::asked::Asked;
-use super::columns::{can_be_key, gathered};
+use super::columns::{can_be_key, gathered, with_default};
 use super::filters::{Condition, converts_nothing};
 use super::narrow::{Link, written};
 use super::rewrite::{Place, behind_partitions};
@@ -134,11 +134,13 @@ impl<'a> Tables<'a> {
                 Refusal::NeedsWorkbench(format!("values of {}.{} can't be passed exactly", reference.name, column.name))
             })?;
             pieces = pieces.then(if nth > 0 { ", " } else { "" }).then(passed.expression);
-            columns.push(FragmentColumn {
-                name: column.name.clone(),
-                definition: passed.definition,
-                passed: passed.passed,
-            });
+            // There is a visible one then, which a table has to have.
+            let invisible = column.invisible && place.asked.whole.contains(&start);
+            let definition = match invisible && self.mariadb {
+                true => with_default(passed.definition),
+                false => passed.definition,
+            };
+            columns.push(FragmentColumn { name: column.name.clone(), definition, passed: passed.passed, invisible });
         }
         if columns.is_empty() {
             pieces = pieces.then("1");
@@ -338,7 +340,8 @@ fn chosen(asked: &Asked<'_>, start: u32, table: &Table) -> Vec<usize> {
 
 /// What stands for rows of which no column is asked for: the user may have the right to any of them.
 fn no_column() -> FragmentColumn {
-    FragmentColumn { name: "weir no column".to_owned(), definition: "tinyint NULL".to_owned(), passed: Passed::Number }
+    let (name, definition) = ("weir no column".to_owned(), "tinyint NULL".to_owned());
+    FragmentColumn { name, definition, passed: Passed::Number, invisible: false }
 }
 
 /// A fragment's query: behind its columns come FROM, WHERE and locks.

@@ -39,6 +39,7 @@ fn fragment() -> Fragment {
         name: name.to_owned(),
         definition: definition.to_owned(),
         passed: Passed::Number,
+        invisible: false,
     };
     let read = Read::of_one(weir_catalog::ShardId(0), Vec::new(), Vec::new(), String::new());
     assert_eq!(read.merge, Merge::Concatenate);

@@ -38,6 +38,7 @@ fn fragment(name: &str, table: &str, columns: &[Column]) -> Fragment {
         name: (*name).to_owned(),
         definition: (*definition).to_owned(),
         passed: *passed,
+        invisible: false,
     };
     Fragment {
         name: name.to_owned(),
