@@ -146,6 +146,14 @@ fn distinct<'a>(
         }
     }
     let (keys, behind) = all_columns(&mut shown, &order)?;
+    // Where MariaDB sorts distinct rows by a BIT, it gives that as a BIGINT.
+    let is_bit = |place: &usize| {
+        let kind = shown.columns[*place].column.and_then(|at| question.analysis.kind(at));
+        kind.is_some_and(|kind| kind.base == "bit")
+    };
+    if question.planner.session.mariadb && behind.iter().any(is_bit) {
+        return Err("DISTINCT of BIT columns, which sorting would make numbers of".to_owned().into());
+    }
     let mut edits = Edits::default();
     edits.order_too(query, select.span.range().end, &behind);
     edits.limit_of_distinct(query.limit, skip, take, &keys);
