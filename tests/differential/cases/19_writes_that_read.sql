@@ -102,3 +102,37 @@ INSERT INTO s (v) VALUES (11), (12);
 INSERT IGNORE INTO i (v) VALUES (1), (12), (13);
 SELECT * FROM s ORDER BY k, v;
 SELECT * FROM i ORDER BY k, v;
+
+## values that are stored in columns of other types
+CREATE TABLE t (id INT PRIMARY KEY, vb VARBINARY(40), bl BLOB, n INT, v VARCHAR(40), tx TEXT) /*weir: shard by hash(id) */;
+-- no warnings
+CREATE TABLE u (id INT PRIMARY KEY, l VARCHAR(10) CHARACTER SET latin1, w VARCHAR(10) CHARACTER SET ucs2, e ENUM('ä', 'b', '7') CHARACTER SET latin1, s SET('ä', 'b') CHARACTER SET latin1, b BIT(9), y YEAR, z INT(5) ZEROFILL, q VARCHAR(10)) /*weir: single on shard '{s2}' */;
+INSERT INTO u VALUES (1, 'ä', 'ä', 'ä', 'ä,b', b'101', 2000, 7, 'ä'), (2, 'a', 'a', '7', 'b', b'100000111', 2001, 77777, 'b'), (3, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO t SELECT id, l, w, e, b, b FROM u;
+SELECT id, HEX(vb), HEX(bl), n, v, HEX(tx) FROM t ORDER BY id;
+REPLACE INTO t SELECT id, e, CONCAT(l, w), s, s, z FROM u;
+SELECT id, HEX(vb), HEX(bl), n, v, HEX(tx) FROM t ORDER BY id;
+REPLACE INTO t SELECT id, UPPER(l), IFNULL(w, 'é'), b, e, e FROM u;
+SELECT id, HEX(vb), HEX(bl), n, v, HEX(tx) FROM t ORDER BY id;
+REPLACE INTO t SELECT id, b, b, y, z, b FROM u;
+SELECT id, HEX(vb), HEX(bl), n, v, HEX(tx) FROM t ORDER BY id;
+REPLACE INTO t SELECT id, z, z, z, _latin1 x'E4', w FROM u ORDER BY l;
+SELECT id, HEX(vb), HEX(bl), n, v, HEX(tx) FROM t ORDER BY id;
+REPLACE INTO t (id, vb, bl) SELECT id, _latin1 x'E4', CASE id WHEN 1 THEN l WHEN 2 THEN 'é' ELSE q END FROM u;
+SELECT id, HEX(vb), HEX(bl), n, v, HEX(tx) FROM t ORDER BY id;
+UPDATE t JOIN u ON u.id = t.id SET t.vb = u.l, t.bl = u.w, t.n = u.e, t.v = u.b, t.tx = u.b;
+SELECT id, HEX(vb), HEX(bl), n, v, HEX(tx) FROM t ORDER BY id;
+UPDATE t JOIN u ON u.id = t.id SET t.vb = u.s, t.bl = u.b, t.n = u.s, t.v = u.e, t.tx = u.z;
+SELECT id, HEX(vb), HEX(bl), n, v, HEX(tx) FROM t ORDER BY id;
+UPDATE t JOIN u ON u.id = t.id SET t.vb = LOWER(u.w), t.bl = u.z, t.n = u.b, t.v = u.z, t.tx = u.l;
+SELECT id, HEX(vb), HEX(bl), n, v, HEX(tx) FROM t ORDER BY id;
+INSERT INTO t (id, vb, bl, v) VALUES (10, (SELECT l FROM u WHERE id = 1), (SELECT w FROM u WHERE id = 1), (SELECT b FROM u WHERE id = 2)), (11, CONCAT((SELECT l FROM u WHERE id = 1), 'x'), (SELECT MAX(e) FROM u), (SELECT e FROM u WHERE id = 2));
+INSERT INTO t (id, n, vb) VALUES (12, (SELECT e FROM u WHERE id = 2), (SELECT b FROM u WHERE id = 1)), (13, (SELECT b FROM u WHERE id = 2), (SELECT q FROM u WHERE id = 1));
+SELECT id, HEX(vb), HEX(bl), n, v, HEX(tx) FROM t ORDER BY id;
+UPDATE t SET vb = (SELECT l FROM u WHERE u.id = 1), bl = (SELECT w FROM u WHERE u.id = t.id), v = (SELECT MAX(l) FROM u) WHERE id < 12;
+SELECT id, HEX(vb), HEX(bl), n, v, HEX(tx) FROM t ORDER BY id;
+SET collation_connection = utf16_general_ci;
+REPLACE INTO t (id, vb, v) SELECT id, 'aé', 'aé' FROM u;
+SELECT id, HEX(vb), HEX(bl), n, v, HEX(tx) FROM t ORDER BY id;
+SET NAMES utf8mb4;
+

@@ -20,6 +20,7 @@ use super::literal::put_name;
 use super::locking::lock_clause;
 use super::names::{Target, with_facts};
 use super::resolve::row_source;
+use super::stored_as;
 use crate::analysis::has_query;
 use crate::{Assigned, ByKey, Form, Gather, Need, Refusal, RowSource};
 
@@ -147,7 +148,13 @@ fn by_key(
         selected.push(read);
     }
     let values = clauses.assignments.iter().filter(|one| by_row && !is_default(one));
-    selected.extend(values.map(|one| [b"(", &cut(one.value.span.range())[..], b")"].concat()));
+    selected.extend(with_facts(input, |facts| {
+        let value = |one: &Assignment<'_>| {
+            let stored_in = table.column(one.column.name.name).map(|column| &table.columns[column]);
+            stored_as::assigned(input, facts, (&one.value, cut(one.value.span.range())), stored_in)
+        };
+        values.map(value).collect::<Vec<_>>()
+    }));
     let assigned = if by_row { assigned(&clauses, cut) } else { Vec::new() };
     let (mut head, rest) = match clauses.single && !by_row {
         true => own_text(&clauses, cut, input.text.len()),

@@ -5,7 +5,7 @@
 //! ([`Resolve`](crate::Resolve)) and put into the text; what can't be done exactly is refused with the reason.
 //!
 //! * `insert`: rows by their keys; `rows`: which value is which column's; `resolve`: values that have to be known first;
-//!   `select`: INSERT … SELECT; `floats`: its FLOAT columns; `on_duplicate`: subqueries of ON DUPLICATE KEY UPDATE.
+//!   `select`: INSERT … SELECT; `stored_as`: values on their way to columns of other types; `on_duplicate`: subqueries of ON DUPLICATE KEY UPDATE.
 //! * `change`: UPDATE and DELETE; `gather`: those with LIMIT; `moving`: of shard keys; `forms`: values read without loss; `varying`: functions of time, chance and the session; `names`: tables and columns;
 //!   `returning`: RETURNING; `through_view`: writes of views.
 //! * `load`: LOAD DATA.
@@ -13,7 +13,6 @@
 
 mod change;
 mod edits;
-mod floats;
 mod forms;
 mod gather;
 mod insert;
@@ -32,6 +31,7 @@ mod resolve;
 mod returning;
 mod rows;
 mod select;
+mod stored_as;
 mod through_view;
 mod varying;
 

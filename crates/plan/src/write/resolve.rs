@@ -6,17 +6,19 @@ use std::ops::Range;
 
 use weir_catalog::{Constant, ShardId};
 use weir_sql::ast::{Expr, ExprKind, Insert};
+use weir_sql::facts::Facts;
 use weir_sql::visit::{Flow, Node, walk};
 use weir_sql::{Bump, LexMode, parse_expression};
 
 use super::Input;
 use super::edits::{Edits, apart};
 use super::literal::put_name;
-use super::names::Target;
+use super::names::{Target, with_facts};
 use super::nulls::{gets_zero, zero_text};
 use super::on_duplicate::ReadFirst;
 use super::rows::{Rows, is_default};
 use super::select::{of_one, of_shards};
+use super::stored_as;
 use crate::analysis::has_query;
 use crate::{Generate, Need, Piece, Plan, Raise, Refusal, Resolve, RowSource, Run};
 
@@ -244,19 +246,29 @@ impl<'i, 'a> Settling<'i, 'a> {
 
     /// Values with subqueries, or with stored functions that read tables, of any column, are read before the rows are written.
     pub(super) fn subqueries(&mut self, rows: &Rows<'a>) {
-        let reads = self.input.reads;
-        for row in 0..rows.len() {
-            for value in rows.values(row).filter(|value| has_query(value) || reads.calls_placed(value)) {
-                if !self.edits.covers(&value.span.range()) {
-                    // MariaDB warns, and goes on with NULL.
-                    self.lazy |=
-                        self.ignore && self.input.session.mariadb && matches!(value.bare().kind, ExprKind::Subquery(_));
-                    let text = self.parameters.cut(self.input.text, value.span.range());
-                    let piece = self.read(text);
-                    self.replace(value, piece);
+        let input = self.input;
+        let is_read = |value: &Expr<'_>| has_query(value) || input.reads.calls_placed(value);
+        if !(0..rows.len()).any(|row| rows.values(row).any(is_read)) {
+            return;
+        }
+        with_facts(input, |facts| {
+            for row in 0..rows.len() {
+                for (place, value) in rows.values(row).enumerate().filter(|(_, value)| is_read(value)) {
+                    if !self.edits.covers(&value.span.range()) {
+                        self.subquery(facts, value, rows.columns().get(place).copied().flatten());
+                    }
                 }
             }
-        }
+        });
+    }
+
+    fn subquery(&mut self, facts: &Facts<'_>, value: &Expr<'a>, column: Option<usize>) {
+        // MariaDB warns, and goes on with NULL.
+        self.lazy |= self.ignore && self.input.session.mariadb && matches!(value.bare().kind, ExprKind::Subquery(_));
+        let text = self.parameters.cut(self.input.text, value.span.range());
+        let stored_in = column.map(|column| &self.target.table.columns[column]);
+        let piece = self.read(stored_as::computed(self.input, facts, (value, text), stored_in));
+        self.replace(value, piece);
     }
 
     /// Subqueries of ON DUPLICATE KEY UPDATE are read before the rows are written.

@@ -16,7 +16,7 @@ use super::locking::lock_clause;
 use super::names::{Target, with_facts};
 use super::returning::Returning;
 use super::varying::Varying;
-use super::{Input, floats, on_duplicate, query_columns};
+use super::{Input, on_duplicate, query_columns, stored_as};
 use crate::{
     Merge, Need, Piece, Plan, Read, Refusal, Resolve, Returns, Route, RowSource, SharedValues, Write, WriteKind,
 };
@@ -36,7 +36,7 @@ pub(super) fn plan_select<'a>(
     edits.sort();
     let mut asked = edits.clone();
     let (stays, new_row, varying) = with_facts(input, |facts| {
-        floats::widen(input, insert, query, target, facts, &mut asked);
+        stored_as::convert(input, insert, query, target, facts, &mut asked);
         let behind = facts.names.tables().filter(|(source, _)| source.span.start >= whole.span.end);
         let alone = on_duplicate::refuse_foreign_reads(input, target, behind.map(|(_, table)| table)).is_ok();
         let stays = alone && passes_key(input, insert, query, target, facts);
