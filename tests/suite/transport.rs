@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use mysql::prelude::Queryable;
 use weir_local::Flavor;
 
 use crate::Collector;
+use crate::clients::{companion, output_with};
 use crate::driver::{connect, expect_equal, expect_error, value};
 use crate::lab::{APP, Endpoint, Lab, Site, eventually};
 use crate::relay;
@@ -35,6 +37,9 @@ pub(crate) fn collect(tests: &mut Collector) {
     tests.add_for_weir("transport::clients_on_the_same_machine_are_told_of_weirs_socket", own_socket);
     tests.add_for_weir("transport::clients_of_a_weir_that_has_just_started_wait_for_its_server", first_client);
     tests.add("transport::strict_clients_read_several_compressed_results", compressed_results);
+    if tests.flavor == Flavor::MariaDb {
+        tests.add_for_weir("transport::libmariadb_hears_of_a_lost_server", lost_server_in_libmariadb);
+    }
     tests.add_for_weir("transport::tls_to_the_server_is_used_where_it_is_asked_for", server_tls);
     tests.add_for_weir("transport::server_with_a_certificate_of_another_authority_is_refused", wrong_authority);
 }
@@ -211,18 +216,40 @@ fn ended_by_server(site: &Site, endpoint: &Endpoint) -> Result<(), Failed> {
     let mut client = connect(endpoint.port, APP, None)?;
     // Outside a transaction it would run again on another connection.
     client.query_drop("BEGIN")?;
-    let running = std::thread::spawn(move || client.query_drop("SELECT SLEEP(600)"));
-    let find = "SELECT id FROM information_schema.processlist WHERE info = 'SELECT SLEEP(600)'";
-    let mut found = None;
-    eventually(BOUND, "the statement runs", || {
-        found = site.server.query_value(find).ok().flatten();
-        found.is_some()
-    })?;
-    site.server.execute(&format!("KILL {}", found.ok_or("it does not run")?))?;
+    let running = std::thread::spawn(move || client.query_drop("SELECT SLEEP(602)"));
+    end_connection(site, "SELECT SLEEP(602)")?;
     let lost = running.join().map_err(|_| "a client panicked")?;
     expect_error("a connection that the server has ended", &lost, 2013, "HY000")?;
     let message = format!("{lost:?}");
     expect_equal(&message, message.contains("the server closed the connection"), true)
+}
+
+/// The server ends the connection that runs this text.
+fn end_connection(site: &Site, text: &str) -> Result<(), Failed> {
+    let find = format!("SELECT id FROM information_schema.processlist WHERE info = '{text}'");
+    let mut found = None;
+    eventually(BOUND, "the statement runs", || {
+        found = site.server.query_value(&find).ok().flatten();
+        found.is_some()
+    })?;
+    Ok(site.server.execute(&format!("KILL {}", found.ok_or("it does not run")?))?)
+}
+
+/// libmariadb takes no error with the code 2013: when the session ends with it, the library tells of it itself.
+fn lost_server_in_libmariadb(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    const TEXT: &str = "SELECT SLEEP(601)";
+    let site = lab.site(flavor)?;
+    lab.with_endpoint(site, &[], |endpoint| {
+        let mut shell = Command::new(companion(Flavor::MariaDb, "mariadb")?);
+        shell.args(["--no-defaults", "--host=127.0.0.1"]).arg(format!("--port={}", endpoint.port));
+        shell.arg(format!("--user={}", APP.0)).arg(format!("--password={}", APP.1));
+        shell.args(["-e", &format!("BEGIN; {TEXT}")]);
+        let running = std::thread::spawn(move || output_with(&mut shell, Stdio::null()));
+        end_connection(site, TEXT)?;
+        let output = running.join().map_err(|_| "the client's thread panicked")??;
+        let told = String::from_utf8_lossy(&output.stderr);
+        expect_equal(&told, told.contains("ERROR 2013 (HY000)"), true)
+    })
 }
 
 /// The server answers Weir only when a client has come.

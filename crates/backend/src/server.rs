@@ -359,8 +359,10 @@ impl Server {
     /// The failure of not reaching it.
     pub fn unreachable(&self, why: &str) -> Failure {
         let ServerSettings { name, address, .. } = &self.settings;
-        let message = format!("Can't connect to MySQL server '{name}' on '{address}': {why}");
-        Failure::server(codes::CR_CONN_HOST_ERROR, message)
+        let what = format!("Can't connect to MySQL server '{name}' on '{address}': ");
+        // What a server is down for may be the text of such a failure.
+        let why = why.strip_prefix(&what).unwrap_or(why);
+        Failure::server(codes::CR_CONN_HOST_ERROR, format!("{what}{why}"))
     }
 
     /// The failure of losing it in the middle of a statement, which may have been done.
@@ -368,5 +370,26 @@ impl Server {
         let name = &self.settings.name;
         let message = format!("Lost connection to MySQL server during query (server '{name}': {why})");
         Failure::server(codes::CR_SERVER_LOST, message).maybe_done()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_to_reach_a_server_tells_of_it_once() {
+        let settings = ServerSettings {
+            name: "s".to_owned(),
+            address: Address::Tcp { host: "127.0.0.1".to_owned(), port: 1 },
+            max_connections: 1,
+            max_user_connections: 0,
+            track_gtids: false,
+        };
+        let connect = ConnectSettings { tls: Tls::Off, connect_timeout: Duration::from_secs(600) };
+        let server = Server::new(settings, connect, 1);
+        let first = server.unreachable("Connection refused");
+        assert_eq!(first.message, "Can't connect to MySQL server 's' on '127.0.0.1:1': Connection refused");
+        assert_eq!(server.unreachable(&first.message).message, first.message);
     }
 }

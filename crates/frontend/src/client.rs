@@ -4,6 +4,7 @@
 //! while its statement runs wait in a bounded buffer; a write that makes no progress for the bound ends the session.
 
 mod capture;
+mod errors;
 mod replies;
 
 use std::cell::RefCell;
@@ -20,9 +21,9 @@ use tokio_rustls::TlsAcceptor;
 use weir_backend::Stream;
 use weir_wire::compress::{Algorithm, Compressor, Contexts, Decompressor, MAX_FRAME, Progress, ReplyFrames};
 use weir_wire::frame::{FrameError, HEADER, Header, PacketReader, put_packet};
-use weir_wire::packets::{OkPacket, encode_failure};
+use weir_wire::packets::OkPacket;
 use weir_wire::resultset::ResultSet;
-use weir_wire::{Capabilities, Failure, StatusFlags};
+use weir_wire::{Capabilities, StatusFlags};
 
 /// Bytes that wait to be written before they are.
 pub const FLUSH_AT: usize = 64 * 1024;
@@ -127,6 +128,8 @@ pub struct Client {
     held: bool,
     /// What is put is not the client's.
     capture: Option<Box<capture::Capture>>,
+    /// It takes errors with codes of client libraries.
+    takes_own_codes: bool,
 }
 
 impl Client {
@@ -146,6 +149,7 @@ impl Client {
             replies: None,
             held: false,
             capture: None,
+            takes_own_codes: true,
         }
     }
 
@@ -337,7 +341,8 @@ impl Client {
 
     /// Appends a packet with the next sequence number.
     pub fn put(&mut self, payload: &[u8]) {
-        let seq = put_packet(&mut self.output, self.packets.next_seq(), payload);
+        let instead = self.error_to_take(payload);
+        let seq = put_packet(&mut self.output, self.packets.next_seq(), instead.as_deref().unwrap_or(payload));
         self.packets.set_next_seq(seq);
     }
 
@@ -361,11 +366,6 @@ impl Client {
     /// Ends that. Returns whether nothing was sent meanwhile.
     pub fn let_output_go(&mut self) -> bool {
         std::mem::take(&mut self.held)
-    }
-
-    /// Appends an error.
-    pub fn put_failure(&mut self, failure: &Failure) {
-        self.put(&encode_failure(failure));
     }
 
     /// Appends an OK.

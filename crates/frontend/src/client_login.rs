@@ -141,6 +141,7 @@ pub(crate) async fn log_in(
         .map_err(|e| refused(codes::ER_HANDSHAKE_ERROR, format!("Bad handshake: {e}")))?;
     response.capabilities &= offered | Capabilities::LONG_PASSWORD;
     client.capabilities = response.capabilities;
+    client.note_library(&response.attributes);
     if endpoint.settings.load().require_tls && !client.stream().channel().is_secure() {
         return Err(refused(
             codes::ER_SECURE_TRANSPORT_REQUIRED,

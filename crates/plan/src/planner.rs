@@ -1,6 +1,6 @@
 //! What everything about one statement is planned with.
 
-use weir_catalog::{Catalog, Placement, ShardId, Table, Weights};
+use weir_catalog::{Catalog, Placement, ShardId, Weights};
 use weir_sql::Bump;
 use weir_sql::ast::Statement;
 use weir_sql::facts::{Facts, Varies};
@@ -56,31 +56,46 @@ impl<'a> Planner<'a> {
     /// table would be taken for one that is not sharded, and a shard key for another column.
     pub(crate) fn in_known_names(self, plan: Plan) -> Result<Plan, Refusal> {
         let tells = matches!(plan, Plan::Define | Plan::Show | Plan::InformationSchema(_));
-        let is_utf8 = matches!(self.session.charset, "utf8mb4" | "utf8mb3" | "utf8");
+        // Nothing is converted from `binary`.
+        let is_utf8 = matches!(self.session.charset, "utf8mb4" | "utf8mb3" | "utf8" | "binary");
         if tells || is_utf8 || self.session.hinted.is_some() || self.text.is_ascii() {
             return Ok(plan);
         }
-        let has_foreign_key = |table: &Table| match &table.placement {
-            Placement::Sharded(sharding) => {
-                sharding.columns.iter().any(|column| !table.columns[*column].name.is_ascii())
-            }
-            _ => false,
-        };
-        let unknown = self.facts.names.tables().any(|(_, table)| {
-            let Some(database) = table.database else { return false };
-            let known = self.catalog.table(database, table.name);
-            match table.name.is_ascii() {
-                true => known.is_some_and(|(_, known)| has_foreign_key(known)),
-                false => self.catalog.database(database).is_some(),
-            }
-        });
-        match unknown {
+        let misread = self
+            .facts
+            .names
+            .tables()
+            .any(|(_, table)| table.database.is_some_and(|database| self.is_misread(database, table.name)));
+        match misread {
             true => {
                 let message = "Names of sharded tables and of their keys must be UTF-8: run SET NAMES utf8mb4 first";
                 Err(Need::OtherForm.refused(message))
             }
             false => Ok(plan),
         }
+    }
+
+    /// Whether a name in the session's character set is that of a table, or a table has a shard key, that its bytes do not find.
+    fn is_misread(self, database: &[u8], name: &[u8]) -> bool {
+        let in_utf8 = |name: &[u8]| match name.is_ascii() {
+            true => Some(name.to_vec()),
+            false => weir_catalog::converted(name, self.session.charset, "utf8mb4"),
+        };
+        let (own, Some(table)) = (in_utf8(database), in_utf8(name)) else {
+            return self.catalog.database(database).is_some();
+        };
+        // The default database's name is known as the server tells it.
+        let found = name.is_ascii() && self.catalog.table(database, name).is_some();
+        [Some(database.to_vec()), own].into_iter().flatten().any(|database| {
+            let Some((_, known)) = self.catalog.table(&database, &table) else { return false };
+            match &known.placement {
+                Placement::Sharded(key) => {
+                    !found || key.columns.iter().any(|column| !known.columns[*column].name.is_ascii())
+                }
+                Placement::Global => !found,
+                Placement::Single(shard) => !found && *shard != self.home(),
+            }
+        })
     }
 
     /// Statements that one shard can do if it has all of their tables.

@@ -275,7 +275,8 @@ impl Coordinator {
         }
     }
 
-    /// Commits the prepared branches, and ends the parts that only read. Returns the transaction's name if it leaves a branch to recovery.
+    /// Commits the prepared branches, and ends the parts that only read. Returns the transaction's name if it leaves
+    /// a branch with changes to recovery.
     async fn finish(&self, id: Option<TransactionId>, parties: &mut [CommitParticipant<'_>]) -> Option<TransactionId> {
         let ends = parties.iter_mut().filter(|party| party.phase != Phase::Done).map(|party| async move {
             let was_prepared = party.phase == Phase::Prepared;
@@ -300,19 +301,19 @@ impl Coordinator {
                 // A branch that has changed nothing is gone: MariaDB answers its commit so.
                 Err((_, failure)) if failure.code == codes::ER_XA_RBROLLBACK && was_prepared => {
                     party.connection.retired = true;
-                    Some(party.shard)
+                    Some((party.shard, false))
                 }
                 Err((_, error)) => {
                     tracing::warn!(shard = party.shard.0, %error, "a part of a committed transaction was not ended");
                     party.connection.retired = true;
-                    was_prepared.then_some(party.shard)
+                    was_prepared.then_some((party.shard, true))
                 }
             }
         });
-        let left: Vec<ShardId> = join_all(ends).await.into_iter().flatten().collect();
-        let unseen = id.filter(|_| !left.is_empty());
-        if let Some(id) = unseen {
-            self.leave(id, left);
+        let left: Vec<(ShardId, bool)> = join_all(ends).await.into_iter().flatten().collect();
+        let unseen = id.filter(|_| left.iter().any(|(_, has_changes)| *has_changes));
+        if let Some(id) = id {
+            self.leave(id, left.into_iter().map(|(shard, _)| shard));
         }
         self.crash.here(Point::AfterFinish);
         unseen

@@ -89,11 +89,16 @@ impl Coordinator {
         let over = |id: &TransactionId, shards: &BTreeSet<ShardId>| {
             shards.contains(&shard) && !branches.contains(&BranchId { transaction: *id, shard })
         };
-        let mut left = self.lock_left();
         for (id, _) in left_before.iter().filter(|(id, shards)| over(id, shards)) {
-            if let Some(shards) = left.get_mut(id) {
-                shards.remove(&shard);
-            }
+            self.note_over(&BranchId { transaction: *id, shard });
+        }
+    }
+
+    /// A branch that may have been left is over.
+    fn note_over(&self, branch: &BranchId) {
+        let mut left = self.lock_left();
+        if let Some(shards) = left.get_mut(&branch.transaction) {
+            shards.remove(&branch.shard);
         }
         left.retain(|_, shards| !shards.is_empty());
         drop(left);
@@ -126,9 +131,13 @@ impl Recovery<'_> {
     async fn look(&mut self) -> bool {
         let coordinator = self.coordinator;
         // Before the shards are asked: what is left later may have branches that the answers lack.
-        let left = coordinator.lock_left().clone();
+        let left = &coordinator.lock_left().clone();
         let lists = join_all(self.lines.iter_mut().enumerate().map(|(shard, line)| async move {
             let listed = line.list(coordinator, shard).await;
+            // At once: sessions wait for their branches, and another shard may take its time to answer.
+            if let Ok(branches) = &listed {
+                coordinator.note_ended(shard, branches, left);
+            }
             (shard, listed)
         }))
         .await;
@@ -136,10 +145,7 @@ impl Recovery<'_> {
         let now = Instant::now();
         for (shard, listed) in lists {
             match listed {
-                Ok(branches) => {
-                    self.note(shard, &branches, now);
-                    coordinator.note_ended(shard, &branches, &left);
-                }
+                Ok(branches) => self.note(shard, &branches, now),
                 Err(error) => tracing::debug!(shard, %error, "prepared branches could not be listed"),
             }
         }
@@ -150,7 +156,7 @@ impl Recovery<'_> {
             let due = is_due(seen_for, left.contains_key(&branch.transaction), grace);
             let ended = if due { self.end(&branch).await } else { Ok(false) };
             match ended {
-                Ok(true) => {}
+                Ok(true) => coordinator.note_over(&branch),
                 other => in_doubt.push(InDoubt { branch, seen_for, why: other.err().map(|error| error.message) }),
             }
         }
@@ -218,6 +224,9 @@ impl RecoveryConnection {
         let writer = coordinator.groups[shard].writer();
         if self.open.as_ref().is_none_or(|(server, _)| !Arc::ptr_eq(server, &writer)) {
             self.open = None;
+            if let Some(failure) = writer.refusal() {
+                return Err(failure);
+            }
             let monitor = coordinator.monitor.load_full();
             let probe = within(ANSWER, decision::connect(&writer, &monitor)).await.ok_or_else(not_asked)??;
             self.open = Some((writer, probe));

@@ -131,6 +131,15 @@ INSERT INTO t (id, n, vb) VALUES (12, (SELECT e FROM u WHERE id = 2), (SELECT b 
 SELECT id, HEX(vb), HEX(bl), n, v, HEX(tx) FROM t ORDER BY id;
 UPDATE t SET vb = (SELECT l FROM u WHERE u.id = 1), bl = (SELECT w FROM u WHERE u.id = t.id), v = (SELECT MAX(l) FROM u) WHERE id < 12;
 SELECT id, HEX(vb), HEX(bl), n, v, HEX(tx) FROM t ORDER BY id;
+INSERT INTO u (id, l) VALUES (4, 'A');
+INSERT INTO t (id, vb) SELECT MIN(id) + 20, l FROM u WHERE id IN (2, 4) GROUP BY 2;
+-- mysql
+INSERT INTO t (id) VALUES ((SELECT b FROM u WHERE id = 2));
+INSERT INTO t (id, n) VALUES (12, 1) ON DUPLICATE KEY UPDATE n = (SELECT b FROM u WHERE id = 2);
+INSERT INTO t (id, n) SELECT DISTINCT id + 40, (SELECT b FROM u AS x WHERE x.id = 2) FROM u WHERE id = 1;
+INSERT INTO t (id, bl) SELECT DISTINCT id + 50, b FROM u WHERE id = 1;
+SELECT id, HEX(vb), HEX(bl), n, v, HEX(tx) FROM t WHERE id > 11 ORDER BY id;
+DELETE FROM u WHERE id = 4;
 SET collation_connection = utf16_general_ci;
 REPLACE INTO t (id, vb, v) SELECT id, 'aé', 'aé' FROM u;
 SELECT id, HEX(vb), HEX(bl), n, v, HEX(tx) FROM t ORDER BY id;

@@ -9,6 +9,7 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use libtest_mimic::Failed;
 use mysql::prelude::Queryable;
@@ -21,6 +22,8 @@ use crate::lab::{Endpoint, Lab};
 use crate::relay::{self, has};
 use crate::weir::Weir;
 
+/// For what happens at once, also on a slow machine.
+const BOUND: Duration = Duration::from_secs(60);
 const FILL: [&str; 1] = ["CREATE TABLE own (id INT PRIMARY KEY, v INT) ENGINE=InnoDB"];
 const SHARDED: [&str; 2] = [
     "CREATE DATABASE t_lost /*weir: shards (s0, s1) */",
@@ -280,7 +283,7 @@ fn seen_after(
     std::thread::scope(|scope| {
         let client = scope.spawn(client);
         if is_left {
-            told.recv().map_err(|_| "recovery did not commit the branch")?;
+            told.recv_timeout(BOUND).map_err(|_| "recovery did not commit the branch")?;
             expect_equal("the client hears of its commit before it can see it", client.is_finished(), false)?;
             release.send(()).map_err(|_| "the relay has ended")?;
         }

@@ -3,7 +3,7 @@
 //! What must always hold: the literal is the value exactly; what can't be written so is refused.
 
 use weir_catalog::Constant;
-use weir_plan::write::literal::{put_binary, put_literal, put_text};
+use weir_plan::write::literal::{put_binary, put_bits, put_literal, put_text};
 use weir_wire::Failure;
 use weir_wire::error::codes;
 
@@ -82,13 +82,7 @@ fn number_of(bytes: &[u8], column: &Column) -> Result<Constant, Failure> {
 fn put_string(out: &mut Vec<u8>, bytes: &[u8], column: &Column, charset: Option<&str>) -> Result<(), Failure> {
     match (column.code, column.collation, charset) {
         (JSON, ..) => put_text(out, bytes, "utf8mb4"),
-        // A number to whatever it is stored in, but for a BLOB and a TEXT that a column is copied to: the planner asks for its bytes then.
-        (BIT, ..) => match bytes.len() {
-            0..=8 => {
-                put_literal(out, &Constant::Integer(bytes.iter().fold(0, |bits, byte| bits << 8 | i128::from(*byte))))
-            }
-            _ => return Err(internal("a BIT has more than 64 bits")),
-        },
+        (BIT, ..) => put_bits(out, bytes),
         (_, BINARY, _) => put_binary(out, bytes),
         (.., Some(charset)) => put_text(out, bytes, charset),
         (.., None) if bytes.is_ascii() => put_text(out, bytes, "ascii"),
@@ -132,7 +126,7 @@ mod tests {
             (b"\xc3\xa4", column(ColumnKind::Bytes, 0xfd, 45), "_utf8mb4 x'C3A4'"),
             (b"\x00", column(ColumnKind::Bytes, 0xfd, 63), "_binary x'00'"),
             (b"{}", column(ColumnKind::Bytes, JSON, 63), "'{}'"),
-            (b"\x05", column(ColumnKind::Bytes, BIT, 63), "5"),
+            (b"\x05", column(ColumnKind::Bytes, BIT, 63), "x'05'"),
         ] {
             let literal = literal_of(Some(bytes), &column, Some("utf8mb4")).expect("it is a value");
             assert_eq!(String::from_utf8_lossy(&literal), expected);

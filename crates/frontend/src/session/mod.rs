@@ -416,7 +416,7 @@ impl Session {
         self.audit(Event::Disconnect);
         match &end {
             SessionEnd::Quit | SessionEnd::Said | SessionEnd::Killed => {}
-            SessionEnd::Told(failure) => self.client.put_failure(failure),
+            SessionEnd::Told(failure) => self.client.put_last_failure(failure),
             SessionEnd::Client(error) => {
                 match error {
                     ClientError::Stalled => self.endpoint.metrics.stalled.inc(),

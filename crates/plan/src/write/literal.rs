@@ -97,6 +97,11 @@ fn put_digits(out: &mut Vec<u8>, digits: &[u8]) {
     out.push(b'\'');
 }
 
+/// The bits of a BIT value: a number where one is expected, bytes elsewhere.
+pub fn put_bits(out: &mut Vec<u8>, bytes: &[u8]) {
+    put_hex(out, bytes);
+}
+
 /// Bytes as `x'…'`.
 pub fn put_hex(out: &mut Vec<u8>, bytes: &[u8]) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";

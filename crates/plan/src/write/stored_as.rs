@@ -6,7 +6,9 @@
 //! the bytes of its own character set to a column of bytes, whatever character set a row shows it in.
 
 use weir_catalog::Column;
-use weir_sql::ast::{Expr, ExprKind, Insert, Literal, Query, QueryBody, SelectItemKind, TableRefKind};
+use weir_sql::ast::{
+    Expr, ExprKind, Insert, Literal, OrderItem, Query, QueryBody, Select, SelectItem, SelectItemKind, TableRefKind,
+};
 use weir_sql::facts::Facts;
 use weir_sql::resolve::SourceKind;
 
@@ -20,6 +22,8 @@ const NUMBERS: [&str; 9] = ["tinyint", "smallint", "mediumint", "int", "bigint",
 
 /// Types that are the same bytes in rows as on a page: a column is copied to one of them as it is stored.
 const BLOBS: [&str; 8] = ["tinyblob", "blob", "mediumblob", "longblob", "tinytext", "text", "mediumtext", "longtext"];
+/// What gives a text as its bytes, and a number that a column is filled with zeros to as its digits.
+const BINARY: &str = "BINARY";
 /// Types of bytes.
 const BYTES: [&str; 6] = ["binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"];
 /// Types of texts.
@@ -67,20 +71,20 @@ pub(super) fn convert(
         return;
     }
     let places = stored_in(insert, target);
+    let compared = compares_values(query, select);
+    let of_column = if compared { number_as } else { given_as };
     let mut place = 0;
     for item in select.items {
         match &item.kind {
-            SelectItemKind::Expr(expr, alias) => {
+            SelectItemKind::Expr(expr, _) => {
                 let stored_in = places.get(place).copied();
                 let kind = match column_of(input, facts, expr) {
-                    Some(column) => given_as(column, stored_in),
-                    None if select.group_by.is_empty() => of_expression(input, facts, expr, stored_in),
+                    Some(column) => of_column(column, stored_in),
+                    None if select.group_by.is_empty() => {
+                        of_expression(input, facts, expr, stored_in).filter(|kind| !compared || *kind != BINARY)
+                    }
                     None => None,
                 };
-                // Bytes compare in another way than the text that HAVING or ORDER BY means by its name.
-                let named =
-                    select.having.is_some() || !query.order_by.is_empty() && (alias.is_some() || query.limit.is_some());
-                let kind = kind.filter(|kind| !named || *kind != "BINARY");
                 if let Some(kind) = kind {
                     let range = expr.span.range();
                     edits.replace(range.clone(), cast(&edits.cut(input.text, range), kind));
@@ -98,7 +102,7 @@ pub(super) fn convert(
                 let kinds: Vec<_> = columns
                     .iter()
                     .enumerate()
-                    .map(|(place, column)| given_as(column, places.get(place).copied()))
+                    .map(|(place, column)| of_column(column, places.get(place).copied()))
                     .collect();
                 if kinds.iter().any(Option::is_some) {
                     let all = columns.iter().zip(kinds).map(|(column, kind)| written(column, kind));
@@ -109,6 +113,16 @@ pub(super) fn convert(
             _ => return,
         }
     }
+}
+
+/// Whether a clause may mean a value of the select list, by its alias or place. As bytes, or as the number of an ENUM or SET, it would compare in
+/// another way.
+fn compares_values(query: &Query<'_>, select: &Select<'_>) -> bool {
+    let is_named = |item: &SelectItem<'_>| matches!(item.kind, SelectItemKind::Expr(_, Some(_)));
+    let is_column = |item: &OrderItem<'_>| matches!(item.expr.bare().kind, ExprKind::Column(_));
+    !select.group_by.is_empty()
+        || select.having.is_some()
+        || !query.order_by.is_empty() && (select.items.iter().any(is_named) || !query.order_by.iter().all(is_column))
 }
 
 fn cast(text: &[u8], kind: &str) -> Vec<u8> {
@@ -151,16 +165,24 @@ fn column_of<'a>(input: &Input<'a>, facts: &Facts<'_>, expr: &Expr<'_>) -> Optio
 }
 
 /// As what a column is given to be stored in another, if not as itself.
-fn given_as(column: &Column, stored_in: Option<&Column>) -> Option<&'static str> {
-    let stored_in = &*stored_in?.kind.base;
+fn given_as(column: &Column, to: Option<&Column>) -> Option<&'static str> {
+    let stored_in = &*to?.kind.base;
+    match &*column.kind.base {
+        "enum" | "set" if NUMBERS.contains(&stored_in) || stored_in == "bit" => Some("UNSIGNED"),
+        base if TEXTS.contains(&base) => (BYTES.contains(&stored_in) && !is_utf8(column)).then_some(BINARY),
+        // Its zeros are there in a copy only.
+        _ if column.kind.full.contains("zerofill") => BLOBS.contains(&stored_in).then_some(BINARY),
+        _ => number_as(column, to),
+    }
+}
+
+/// The same of a column that compares as what it is given as.
+fn number_as(column: &Column, to: Option<&Column>) -> Option<&'static str> {
+    let stored_in = &*to?.kind.base;
     match &*column.kind.base {
         "float" => (NUMBERS.contains(&stored_in) && !["decimal", "year"].contains(&stored_in)).then_some("DOUBLE"),
-        "bit" if BLOBS.contains(&stored_in) => Some("BINARY"),
-        "bit" => NUMBERS.contains(&stored_in).then_some("UNSIGNED"),
-        "enum" | "set" if NUMBERS.contains(&stored_in) || stored_in == "bit" => Some("UNSIGNED"),
-        base if TEXTS.contains(&base) => (BYTES.contains(&stored_in) && !is_utf8(column)).then_some("BINARY"),
-        // Its zeros are there in a copy only.
-        _ if column.kind.full.contains("zerofill") => BLOBS.contains(&stored_in).then_some("BINARY"),
+        // As it is, it is written as its bytes, which are a number to another BIT.
+        "bit" => (stored_in != "bit" && !BLOBS.contains(&stored_in)).then_some("UNSIGNED"),
         _ => None,
     }
 }
@@ -182,7 +204,7 @@ fn of_expression(
         return Some("UNSIGNED");
     }
     let bytes = stored_in.is_some_and(|column| BYTES.contains(&&*column.kind.base));
-    (bytes && is_text(input, facts, expr)).then_some("BINARY")
+    (bytes && is_text(input, facts, expr)).then_some(BINARY)
 }
 
 /// A value that is assigned to a column, as an expression that gives it as what the column stores the same of.

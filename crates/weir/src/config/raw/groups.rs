@@ -141,8 +141,8 @@ pub(crate) struct RawTransactions {
     /// commit should take: a commit that takes longer is rolled back.
     pub(crate) recovery_grace: DurationText,
     /// The maximum time that a client waits for the outcome if its transaction's deciding server was lost in the middle of
-    /// COMMIT. After that it gets an error that says that the outcome is unknown. A COMMIT whose branches recovery has to end is
-    /// answered after this time at the latest.
+    /// COMMIT. After that it gets an error that says that the outcome is unknown. A COMMIT whose branches recovery has to end
+    /// waits for them as long again at most.
     pub(crate) outcome_timeout: DurationText,
     /// Decisions stay in `weir.decisions` for this time. A replica that is further behind must not become a writer.
     pub(crate) keep_decisions: DurationText,
