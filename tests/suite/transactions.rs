@@ -2,6 +2,7 @@
 
 mod bank;
 mod bound;
+mod copies;
 mod crowded;
 mod deadlocks;
 mod lost;
@@ -40,6 +41,7 @@ const QUICK: &[(&str, &str)] = &[
 pub(crate) fn collect(tests: &mut Collector) {
     bank::collect(tests);
     bound::collect(tests);
+    copies::collect(tests);
     crowded::collect(tests);
     deadlocks::collect(tests);
     lost::collect(tests);

@@ -74,6 +74,14 @@ pub struct Database {
     pub default_single: bool,
 }
 
+impl Database {
+    /// The shard where rows of its GLOBAL tables are locked before their copies on other shards are. One order for all keeps writers of one
+    /// row from waiting for each other on two shards, and makes a locking read of one copy enough.
+    pub fn lead_shard(&self) -> Option<ShardId> {
+        self.shards.iter().min().copied()
+    }
+}
+
 impl Catalog {
     /// A database, if it is sharded.
     pub fn database(&self, name: &[u8]) -> Option<(&str, &Arc<Database>)> {

@@ -46,7 +46,7 @@ pub(crate) fn meeting(analysis: &Analysis<'_>, planner: &Planner<'_>) -> Result<
             InstanceKind::Elsewhere(shard) => (Shards::one(*shard), false, String::new()),
             InstanceKind::Base(base) => {
                 named = true;
-                let everywhere = base.table.placement == Placement::Global;
+                let everywhere = base.table.placement == Placement::Global && !base.locked;
                 let shards = values.shards(place, &places)?;
                 // No row of it may matter; it is still read, where it is.
                 if shards.list().is_empty() {
@@ -64,7 +64,12 @@ pub(crate) fn meeting(analysis: &Analysis<'_>, planner: &Planner<'_>) -> Result<
             keep(&mut able, shards);
             continue;
         }
-        if !name.is_empty() {
+        if let InstanceKind::Base(Base { table, locked: true, .. }) = &instance.kind
+            && table.placement == Placement::Global
+        {
+            let at = shards.list().first().map_or("", |lead| planner.catalog.shard_name(*lead));
+            reasons.push(format!("rows of {name}, which is GLOBAL, are locked on {at}"));
+        } else if !name.is_empty() {
             reasons.push(where_rows_are(planner, &name, &shards));
         }
         needed.add(&shards);
@@ -118,7 +123,8 @@ fn keep(able: &mut Option<Shards>, shards: Shards) {
 fn copies(base: &Base<'_>) -> Shards {
     match base.table.placement {
         Placement::Single(shard) => Shards::one(shard),
-        _ => Shards::of(&base.database.shards),
+        Placement::Global => base.copies().unwrap_or_else(Shards::none),
+        Placement::Sharded(_) => Shards::of(&base.database.shards),
     }
 }
 

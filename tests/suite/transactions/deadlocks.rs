@@ -104,7 +104,7 @@ fn through_another(shards: &Shards, endpoint: &Endpoint) -> Result<(), Failed> {
     expect_error("deadlock", &ended[0], 1213, "40001")
 }
 
-fn start(lab: &Lab, flavor: Flavor) -> Result<(Shards, Endpoint), Failed> {
+pub(super) fn start(lab: &Lab, flavor: Flavor) -> Result<(Shards, Endpoint), Failed> {
     // MySQL shows its lock waits there.
     let shards = Shards::start_with(lab, flavor, 2, &FILL, &["innodb-lock-wait-timeout=50"])?;
     let weir = shards.weir(lab)?;
@@ -113,7 +113,7 @@ fn start(lab: &Lab, flavor: Flavor) -> Result<(Shards, Endpoint), Failed> {
     Ok((shards, Endpoint::of(weir)))
 }
 
-fn update(id: u32) -> String {
+pub(super) fn update(id: u32) -> String {
     format!("UPDATE t_deadlocks.t SET v = v + 1 WHERE id = {id}")
 }
 
@@ -164,7 +164,7 @@ fn deadlock(shards: &Shards, endpoint: &Endpoint, waits: Waits) -> Result<(), Fa
 }
 
 /// Transactions on a shard's server that wait for a lock.
-fn locks_waited_for(shards: &Shards, shard: usize) -> Result<u32, String> {
+pub(super) fn locks_waited_for(shards: &Shards, shard: usize) -> Result<u32, String> {
     // Older answers than this are not asked for again.
     std::thread::sleep(Duration::from_millis(150));
     let waiting = "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'";

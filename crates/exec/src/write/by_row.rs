@@ -67,8 +67,15 @@ struct Run<'r> {
 impl Run<'_> {
     /// Changes the rows of one table; what a server refuses.
     async fn change(&mut self, change: &ByKey, texts: &[Vec<u8>]) -> Result<Option<Failure>, Failure> {
-        let places: Vec<usize> =
-            (0..self.parts.len()).filter(|at| change.shards.contains(&self.parts[*at].shard)).collect();
+        // A row of a GLOBAL table is locked on one shard first.
+        let lead = change.shards.iter().min().filter(|_| change.global);
+        let places = (0..self.parts.len()).filter(|at| change.shards.contains(&self.parts[*at].shard));
+        let (lead, others): (Vec<usize>, Vec<usize>) = places.partition(|at| Some(&self.parts[*at].shard) == lead);
+        let refused = self.change_on(texts, &lead).await?;
+        if refused.is_some() { Ok(refused) } else { self.change_on(texts, &others).await }
+    }
+
+    async fn change_on(&mut self, texts: &[Vec<u8>], places: &[usize]) -> Result<Option<Failure>, Failure> {
         let Some((first, rest)) = texts.split_first() else { return Ok(None) };
         // The savepoint is set before the first text of a part alone: setting it again would move it.
         let (old, new): (Vec<usize>, Vec<usize>) = places.iter().partition(|at| self.begun.contains(at));
@@ -79,7 +86,7 @@ impl Run<'_> {
         }
         for texts in rest.chunks(AT_ONCE) {
             if refused.is_none() {
-                refused = self.send(texts, &places, &without).await?;
+                refused = self.send(texts, places, &without).await?;
             }
         }
         Ok(refused)
@@ -132,8 +139,7 @@ impl Run<'_> {
     /// The statement has failed on a part, and leaves nothing.
     async fn undo(self, session: &WriteContext<'_>, failure: Failure) -> Result<MultiShardResult, Failure> {
         if session.in_transaction {
-            let orders: Vec<Order<'_>> = self.begun.iter().map(|part| Order { part: *part, text: b"" }).collect();
-            undo(self.parts, &orders, &Surroundings::of_savepoint()).await.map_err(|()| failure.clone())?;
+            undo(self.parts, &self.begun, &Surroundings::of_savepoint()).await.map_err(|()| failure.clone())?;
         }
         Ok(MultiShardResult { error: Some(failure), ..MultiShardResult::default() })
     }

@@ -13,7 +13,7 @@ use weir_wire::reply::{ReplyKind, ReplyTracker};
 use super::counts::total;
 use super::lines::{Field, Lines, NextLine};
 use super::returned::Keeper;
-use super::send::{self, Done, Order, Replied, Surroundings};
+use super::send::{self, Done, Replied, Surroundings};
 use super::{WriteContext, internal, worst};
 use crate::turns::Turns;
 use crate::{MultiShardResult, ShardLease};
@@ -277,7 +277,7 @@ impl<'p> Loading<'p> {
             return Err(failure);
         }
         if let Some(failure) = worst(&replies).or(refused) {
-            let all: Vec<Order<'_>> = (0..self.parts.len()).map(|part| Order { part, text: b"" }).collect();
+            let all = (0..self.parts.len()).collect();
             send::undo(self.parts, &all, around).await.map_err(|()| failure.clone())?;
             return Ok(MultiShardResult { error: Some(failure), ..MultiShardResult::default() });
         }

@@ -21,6 +21,8 @@ mod returned;
 mod rows_before;
 mod send;
 
+use std::collections::BTreeSet;
+
 use weir_catalog::ShardId;
 use weir_plan::{ByKey, Duplicates, Gather, Returns, Write, WriteKind};
 use weir_wire::Failure;
@@ -101,7 +103,8 @@ pub async fn run(
     let orders = orders(parts, kind)?;
     let surroundings = Surroundings::of(parts, write.alike, session, orders.len()).await?;
     let wanted = Wanted { returns: write.returns.as_ref(), binary: session.binary };
-    let mut replies = in_turn(parts, &orders, &surroundings, wanted).await?;
+    let mut begun = BTreeSet::new();
+    let mut replies = in_turn(parts, &orders, (lead(parts, kind), &mut begun), &surroundings, wanted).await?;
     let outcome = match outcome(parts, kind, &mut replies, wanted.returns, session) {
         Ok(mut outcome) => {
             // Some servers tell nothing when they see that no row can match.
@@ -112,7 +115,8 @@ pub async fn run(
                 && outcome.returned.is_none()
             {
                 let around = surroundings.without_savepoint();
-                let replied = in_turn(parts, &[Order { part: 0, text }], &around, wanted).await?.pop();
+                let replied =
+                    in_turn(parts, &[Order { part: 0, text }], (None, &mut begun), &around, wanted).await?.pop();
                 outcome.returned = replied.transpose()?.map(|done| done.returned);
             }
             return Ok(outcome);
@@ -122,7 +126,7 @@ pub async fn run(
     if session.in_transaction
         && let Some(failure) = outcome.error.clone()
     {
-        send::undo(parts, &orders, &surroundings).await.map_err(|()| failure)?;
+        send::undo(parts, &begun, &surroundings).await.map_err(|()| failure)?;
     }
     Ok(outcome)
 }
@@ -145,6 +149,15 @@ fn of_texts(mut texts: Vec<Vec<u8>>, change: &ByKey) -> WriteKind {
 fn only_read(parts: &[ShardLease], failure: Failure) -> Result<MultiShardResult, Failure> {
     let whole = parts.iter().all(|part| part.lease.is_clean()) && !ENDS_TRANSACTION.contains(&failure.code);
     if whole { Ok(MultiShardResult { error: Some(failure), ..MultiShardResult::default() }) } else { Err(failure) }
+}
+
+/// The part that a change of a GLOBAL table locks rows on before it does on others ([`Database::lead_shard`]).
+///
+/// [`Database::lead_shard`]: weir_catalog::Database::lead_shard
+fn lead(parts: &[ShardLease], kind: &WriteKind) -> Option<usize> {
+    let WriteKind::Global(shards, _) = kind else { return None };
+    let lead = shards.iter().min()?;
+    parts.iter().position(|part| part.shard == *lead)
 }
 
 /// What each part is sent.

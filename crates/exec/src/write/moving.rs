@@ -93,8 +93,7 @@ pub(super) async fn run(
             failure = Some(internal("rows were not found again that were to be moved"));
         }
         if let Some(failure) = failure {
-            let all: Vec<Order<'_>> = (0..parts.len()).map(|part| Order { part, text: b"" }).collect();
-            undo(parts, &all, &around).await.map_err(|()| failure.clone())?;
+            undo(parts, &(0..parts.len()).collect(), &around).await.map_err(|()| failure.clone())?;
             return Ok(MultiShardResult { error: Some(failure), ..MultiShardResult::default() });
         }
         (warnings, conditions) = (sent.warnings, sent.conditions);

@@ -2,7 +2,7 @@
 //!
 //! What must always hold: all shards have been sent their text before any reply is read; every reply is read to its end, also after an error.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::task::Poll;
 
 use bytes::Buf;
@@ -141,12 +141,35 @@ impl Surroundings {
     }
 }
 
-/// Runs all texts: those of different parts at once, those of one part one after another, up to an error. Replies are in the order of the texts,
-/// without those that were not run.
+/// Runs all texts: those of `lead` first if there is such a part, then those of the others at once; those of one part one after another, up to an
+/// error. Replies are in that order, without those that were not run; the parts that have run something are among `begun`.
 ///
 /// # Errors
 /// As [`everywhere`].
 pub(super) async fn in_turn(
+    parts: &mut [ShardLease],
+    orders: &[Order<'_>],
+    (lead, begun): (Option<usize>, &mut BTreeSet<usize>),
+    around: &Surroundings,
+    wanted: Wanted<'_>,
+) -> Result<Vec<Replied>, Failure> {
+    let (first, rest): (Vec<Order<'_>>, Vec<Order<'_>>) = orders.iter().partition(|order| Some(order.part) == lead);
+    let mut replies = Vec::new();
+    if !first.is_empty() {
+        begun.extend(lead);
+        replies = at_once(parts, &first, around, wanted).await?;
+    }
+    if !rest.is_empty() && worst(&replies).is_none() {
+        begun.extend(rest.iter().map(|order| order.part));
+        // The rows that one copy returned are enough.
+        let returns = wanted.returns.filter(|returns| replies.is_empty() || **returns != Returns::OfOne);
+        replies.extend(at_once(parts, &rest, around, Wanted { returns, ..wanted }).await?);
+    }
+    Ok(replies)
+}
+
+/// Runs the texts of different parts at once, as [`in_turn`] does.
+async fn at_once(
     parts: &mut [ShardLease],
     orders: &[Order<'_>],
     around: &Surroundings,
@@ -236,22 +259,22 @@ pub(super) async fn everywhere(
     }
 }
 
-/// Goes back to where the parts were before the statement.
+/// Goes back to where the parts that have begun the statement were before it.
 ///
 /// # Errors
 /// When one can't.
-pub(super) async fn undo(parts: &mut [ShardLease], orders: &[Order<'_>], around: &Surroundings) -> Result<(), ()> {
+pub(super) async fn undo(parts: &mut [ShardLease], begun: &BTreeSet<usize>, around: &Surroundings) -> Result<(), ()> {
     if !around.savepoint {
         return Ok(());
     }
     let text = format!("ROLLBACK TO SAVEPOINT {SAVEPOINT}");
-    for order in orders {
-        queue(&mut parts[order.part], text.as_bytes());
+    for part in begun {
+        queue(&mut parts[*part], text.as_bytes());
     }
     flush(parts).await.map_err(drop)?;
     let mut undone = Ok(());
-    for order in orders {
-        if reply(&mut parts[order.part]).await.map_err(drop)?.is_err() {
+    for part in begun {
+        if reply(&mut parts[*part]).await.map_err(drop)?.is_err() {
             undone = Err(());
         }
     }

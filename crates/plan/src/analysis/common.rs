@@ -6,6 +6,7 @@
 use weir_sql::Dialect;
 use weir_sql::ast::{Ident, With};
 
+use super::locks::Locks;
 use super::query_graph::{DEEPEST, Frame, Gatherer};
 use super::{InstanceKind, QueryBranches};
 
@@ -55,7 +56,7 @@ impl<'a> Gatherer<'a> {
     }
 
     /// What a view's query gives.
-    pub(super) fn view(&mut self, database: &'a str, name: &[u8]) -> Option<QueryBranches<'a>> {
+    pub(super) fn view(&mut self, database: &'a str, name: &[u8], locked: bool) -> Option<QueryBranches<'a>> {
         let (view, text) = self.around.catalog.view(database.as_bytes(), name)?;
         if self.views.contains(&view) || self.views.len() > DEEPEST {
             self.found.too_large = true;
@@ -67,7 +68,7 @@ impl<'a> Gatherer<'a> {
         let outside = std::mem::replace(&mut self.around.folder.text, text.as_bytes());
         let frames = std::mem::take(&mut self.common);
         self.views.push(view);
-        let outcome = self.query(query, None);
+        let outcome = if locked { self.locked_query(query, None, Locks::All) } else { self.query(query, None) };
         self.views.pop();
         self.common = frames;
         self.around.folder.text = outside;

@@ -7,13 +7,15 @@
 //! *Blocks* are SELECTs (and the tables of UPDATE and DELETE). An instance *follows* another one by an equality when each of its rows
 //! that matters (for one row of all tables around it) has the value of the other one's row in the column; see [`Edge`].
 //!
-//! * `query_graph`: from the tree to blocks and instances; `common`: WITH and views; `from`: joins in FROM; `names`: what a column name refers to.
+//! * `query_graph`: from the tree to blocks and instances; `common`: WITH and views; `from`: joins in FROM; `names`: what a column name refers to;
+//!   `locks`: which tables are locked.
 //! * `conditions`: what conditions say; `values`: what all of them say about columns.
 //! * `outer`: aggregates in subqueries that group the rows around them.
 
 mod common;
 mod conditions;
 mod from;
+mod locks;
 mod logic;
 mod names;
 mod outer;
@@ -23,11 +25,12 @@ pub(crate) mod values;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use weir_catalog::{ColumnType, Database, ShardId, Table};
+use weir_catalog::{ColumnType, Database, Placement, ShardId, Table};
 use weir_sql::ast::{Expr, Select};
 
 use crate::effort::Effort;
 use crate::known::KnownValue;
+use crate::place::Shards;
 pub(crate) use logic::{conjuncts, disjuncts};
 pub(crate) use query_graph::{Surroundings, calls, gather, has_aggregates, has_query, is_mergeable};
 
@@ -89,6 +92,17 @@ pub(crate) struct Base<'a> {
     pub(crate) database: &'a Arc<Database>,
     pub(crate) name: &'a str,
     pub(crate) table: &'a Arc<Table>,
+    /// A locking clause of the statement is about its rows.
+    pub(crate) locked: bool,
+}
+
+impl Base<'_> {
+    /// The shards with all rows of it, if it is GLOBAL: others who lock rows look for locks on one of them alone ([`Database::lead_shard`]).
+    pub(crate) fn copies(&self) -> Option<Shards> {
+        let lead = self.database.lead_shard().filter(|_| self.locked);
+        let shards = || lead.map_or_else(|| Shards::of(&self.database.shards), Shards::one);
+        (self.table.placement == Placement::Global).then(shards)
+    }
 }
 
 /// A query in place of a table.

@@ -13,6 +13,7 @@ use weir_sql::ast::{
 use weir_sql::visit::{Flow, Node, walk};
 use weir_sql::{Bump, is_servers_schema};
 
+use super::locks::Locks;
 use super::{
     Analysis, Base, Block, Branch, ColumnRef, Derived, Edge, Instance, InstanceKind, OutColumn, QueryBranches,
 };
@@ -60,6 +61,8 @@ pub(super) struct Gatherer<'a> {
     /// Common tables and views that are being looked through.
     pub(super) open: HashSet<usize>,
     pub(super) views: Vec<&'a str>,
+    /// What locks the tables of the query that is being looked through.
+    pub(super) locks: Locks<'a>,
     depth: usize,
 }
 
@@ -71,6 +74,7 @@ pub(crate) fn gather<'a>(statement: &'a Statement<'a>, around: Surroundings<'a>)
         common: Vec::new(),
         open: HashSet::new(),
         views: Vec::new(),
+        locks: Locks::Of(&[]),
         depth: 0,
     };
     match statement.kind {
@@ -138,6 +142,17 @@ impl<'a> Gatherer<'a> {
 
     /// A query in a block's sight.
     pub(super) fn query(&mut self, query: &'a Query<'a>, parent: Option<usize>) -> QueryBranches<'a> {
+        self.locked_query(query, parent, Locks::Of(query.locks))
+    }
+
+    /// A query whose tables are locked.
+    pub(super) fn locked_query(
+        &mut self,
+        query: &'a Query<'a>,
+        parent: Option<usize>,
+        locks: Locks<'a>,
+    ) -> QueryBranches<'a> {
+        let outside = std::mem::replace(&mut self.locks, locks);
         self.depth += 1;
         let frames = self.common.len();
         self.open_with(query.with, parent);
@@ -149,6 +164,7 @@ impl<'a> Gatherer<'a> {
         };
         self.common.truncate(frames);
         self.depth -= 1;
+        self.locks = outside;
         outcome
     }
 
@@ -159,6 +175,7 @@ impl<'a> Gatherer<'a> {
             QueryBody::Table(table) => {
                 QueryBranches { branches: vec![self.explicit_table(&table.name, query, parent)] }
             }
+            QueryBody::Nested(inner) if inner.locks.is_empty() => self.locked_query(inner, parent, self.locks),
             QueryBody::Nested(inner) => self.query(inner, parent),
             QueryBody::Values(values) => {
                 let block = self.block(parent, None);
@@ -315,13 +332,15 @@ impl<'a> Gatherer<'a> {
         let database = name.database.map(|database| database.name).or(self.around.session.database);
         let called = alias.map_or(name.name.name, |alias| alias.name);
         let known = database.and_then(|database| self.around.catalog.database(database));
+        // A write locks all copies itself.
+        let locked = !self.around.session.for_write && self.is_locked(database, called);
         let kind = match known {
             None if database.is_some_and(is_servers_schema) => InstanceKind::System,
             None => InstanceKind::Elsewhere(HOME),
             Some((database_name, database)) => {
                 match self.around.catalog.table(database_name.as_bytes(), name.name.name) {
-                    Some((name, table)) => InstanceKind::Base(Base { database_name, database, name, table }),
-                    None => match self.view(database_name, name.name.name) {
+                    Some((name, table)) => InstanceKind::Base(Base { database_name, database, name, table, locked }),
+                    None => match self.view(database_name, name.name.name, locked) {
                         Some(outcome) => self.derived(outcome, &[]),
                         // A temporary table, perhaps, on the session's own connection.
                         None => InstanceKind::Elsewhere(self.around.folder.home()),
