@@ -412,3 +412,54 @@ SELECT p.id, p.x FROM h p NATURAL JOIN (SELECT a FROM h WHERE x > 2) AS q ORDER 
 SELECT COUNT(*) FROM h p NATURAL JOIN h q;
 CREATE TABLE copied (PRIMARY KEY (id)) /*weir: shard by hash(id) */ SELECT p.*, q.x AS y FROM h p JOIN h q ON p.x = q.id;
 SELECT * FROM copied ORDER BY id;
+
+## a table lacks what a table around of the same name has
+CREATE TABLE t (k INT PRIMARY KEY, a INT, only_t INT) /*weir: shard by hash(k) */;
+CREATE TABLE u (k INT PRIMARY KEY, b INT) /*weir: shard by hash(k) */;
+CREATE TABLE w (k INT PRIMARY KEY, b INT, c INT) /*weir: shard by hash(k) */;
+INSERT INTO t VALUES (1, 1, 10), (2, 2, 20), (3, 3, 30);
+INSERT INTO u VALUES (1, 10), (2, 25), (3, 30);
+INSERT INTO w VALUES (1, 1, 1), (2, 2, 2), (3, 9, 9);
+-- gathered
+SELECT k FROM t WHERE EXISTS (SELECT 1 FROM u AS t WHERE t.b = t.only_t) ORDER BY k;
+-- gathered
+SELECT x.k FROM t AS x WHERE EXISTS (SELECT 1 FROM u AS x WHERE x.b = x.a * 10) ORDER BY k;
+-- gathered
+SELECT k, (SELECT COUNT(*) FROM u AS t WHERE t.b > t.only_t) FROM t ORDER BY k;
+-- gathered
+SELECT k FROM t WHERE EXISTS (SELECT 1 FROM (SELECT b FROM u) AS t WHERE t.b = t.only_t) ORDER BY k;
+-- gathered
+SELECT k FROM t WHERE EXISTS (SELECT 1 FROM (SELECT b FROM u) AS t WHERE t.b = t.k * 10) ORDER BY k;
+-- gathered
+SELECT k FROM t WHERE EXISTS (SELECT 1 FROM (SELECT * FROM u) AS t WHERE t.b = t.only_t) ORDER BY k;
+-- gathered
+WITH t2 AS (SELECT * FROM u) SELECT k FROM t WHERE EXISTS (SELECT 1 FROM t2 AS t WHERE t.b = t.only_t) ORDER BY k;
+-- gathered
+SELECT x.k FROM t AS x WHERE EXISTS (SELECT 1 FROM w AS y WHERE y.b = x.k AND EXISTS (SELECT 1 FROM u AS x WHERE x.b = x.only_t AND x.k = y.k)) ORDER BY x.k;
+-- gathered
+SELECT x.k FROM t AS x WHERE x.k IN (SELECT y.k FROM w AS x JOIN u AS y ON x.only_t = y.b) ORDER BY x.k;
+SELECT x.k FROM t AS x WHERE EXISTS (SELECT 1 FROM u AS x WHERE x.k = x.only_t) ORDER BY x.k;
+SELECT x.k FROM t AS x WHERE EXISTS (SELECT 1 FROM u AS x WHERE x.nothing = x.only_t) ORDER BY x.k;
+SELECT x.k FROM t AS x JOIN u AS z ON x.k = z.k WHERE EXISTS (SELECT 1 FROM w AS x WHERE x.a = z.k AND x.k = 1) ORDER BY x.k;
+UPDATE t SET a = a + 1 WHERE EXISTS (SELECT 1 FROM u AS t WHERE t.b = t.only_t);
+SELECT * FROM t ORDER BY k;
+DELETE FROM t WHERE EXISTS (SELECT 1 FROM u AS t WHERE t.b = t.only_t AND t.k = 1);
+SELECT * FROM t ORDER BY k;
+INSERT INTO w SELECT k + 10, a, only_t FROM t WHERE EXISTS (SELECT 1 FROM u AS t WHERE t.b = t.only_t AND t.k = 3);
+SELECT * FROM w ORDER BY k;
+
+## bare names where a table hides another
+CREATE TABLE t (k INT PRIMARY KEY, a INT, only_t INT) /*weir: shard by hash(k) */;
+CREATE TABLE u (k INT PRIMARY KEY, b INT) /*weir: shard by hash(k) */;
+INSERT INTO t VALUES (1, 1, 10), (2, 2, 20), (3, 3, 30);
+INSERT INTO u VALUES (1, 10), (2, 25), (3, 30);
+-- gathered
+SELECT k FROM t WHERE EXISTS (SELECT 1 FROM u AS t WHERE b = only_t) ORDER BY k;
+-- gathered
+SELECT x.k FROM t AS x WHERE EXISTS (SELECT 1 FROM u AS x WHERE x.b = a * 10) ORDER BY k;
+-- gathered
+SELECT k, (SELECT COUNT(*) FROM u AS t WHERE b > only_t) FROM t ORDER BY k;
+-- gathered
+SELECT k FROM t WHERE EXISTS (SELECT 1 FROM (SELECT b FROM u) AS t WHERE b = only_t) ORDER BY k;
+-- gathered
+SELECT k FROM t WHERE EXISTS (SELECT 1 FROM (SELECT * FROM u) AS t WHERE b = only_t) ORDER BY k;

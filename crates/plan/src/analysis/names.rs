@@ -75,13 +75,15 @@ impl<'a> Analysis<'a> {
             };
             right_database && same(instance.name, table)
         };
-        match sources.iter().copied().find(named) {
-            None => Found::Nothing,
-            Some(instance) => match self.has(instance, column) {
-                Has::Column(column) => Found::Column(ColumnRef { instance, column }),
-                _ => Found::Unclear,
-            },
+        for instance in sources.iter().copied().filter(named) {
+            match self.has(instance, column) {
+                Has::Column(column) => return Found::Column(ColumnRef { instance, column }),
+                // Another table that goes by the same name may have it, here or around.
+                Has::No => {}
+                Has::Unknown => return Found::Unclear,
+            }
         }
+        Found::Nothing
     }
 
     fn unqualified(&self, block: usize, sources: &[usize], column: &[u8]) -> Found {

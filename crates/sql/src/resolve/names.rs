@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use super::common::CommonTables;
-use super::scope::{Scope, View, goes_by, has, select_items};
+use super::scope::{Scope, View, goes_by, has, has_qualified, select_items};
 use super::{ColumnRole, ColumnUse, Context, Resolved, Roles, Source, SourceKind, Table};
 use crate::ast::{
     Call, ColumnName, Delete, Expr, ExprKind, Ident, Insert, InsertSource, Join, Lock, ObjectName, Query, QueryBody,
@@ -306,11 +306,19 @@ impl<'a> Resolver<'a> {
             if let Some(table) = name.table {
                 let database = name.database.map(|database| database.name);
                 let named = |source: &usize| goes_by(&all[*source], database, table.name, &self.context);
-                possible.extend(scope.visible(all).filter(named));
-                if possible.is_empty() {
-                    continue;
+                // One that lacks the column does not hide one around that goes by the same name.
+                let mut found = false;
+                for source in scope.visible(all).filter(named) {
+                    let has = has_qualified(&all[source], name.name.name, self.context.columns);
+                    found |= has == Some(true);
+                    if has != Some(false) && !possible.contains(&source) {
+                        possible.push(source);
+                    }
                 }
-                return possible;
+                if found {
+                    return possible;
+                }
+                continue;
             }
             let mut known = Vec::new();
             for source in scope.visible(all) {

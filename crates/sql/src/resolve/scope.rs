@@ -138,6 +138,15 @@ pub(super) fn has(source: &Source<'_>, column: &[u8], columns: &dyn Columns) -> 
     }
 }
 
+/// Whether a source has a column that is named with the source's name.
+pub(super) fn has_qualified(source: &Source<'_>, column: &[u8], columns: &dyn Columns) -> Option<bool> {
+    match &source.kind {
+        // It has the columns of the INSERT's table.
+        SourceKind::NewRow(row) if row.columns.is_empty() => None,
+        _ => has(source, column, columns),
+    }
+}
+
 fn json_table_has(table: &JsonTable<'_>, column: &[u8]) -> bool {
     let mut lists = vec![table.columns];
     while let Some(list) = lists.pop() {

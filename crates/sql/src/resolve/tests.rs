@@ -92,7 +92,7 @@ fn subqueries_see_what_is_around_them() {
         ("SELECT 1 FROM t, (SELECT t.a) AS d", "d.t read", "a>"),
         ("SELECT 1 FROM t, LATERAL (SELECT t.a) AS d, u", "d.t read, d.u read", "a>t"),
         ("SELECT 1 FROM t, LATERAL (SELECT u.a) AS d, u", "d.t read, d.u read", "a>"),
-        ("SELECT (SELECT t.a FROM u AS t) FROM t", "d.t read, d.u=t read", "a>t"),
+        ("SELECT (SELECT t.a FROM u AS t) FROM t", "d.t read, d.u=t read", "a>t|t"),
     ]);
 }
 
@@ -184,6 +184,9 @@ fn a_catalog_decides_between_tables() {
         ("SELECT c, a FROM t, unknown", "c>unknown, a>t"),
         ("SELECT 1 FROM t WHERE EXISTS (SELECT a FROM u)", "a>t"),
         ("SELECT b AS a FROM t, u GROUP BY a", "b>u, a~>t"),
+        ("SELECT 1 FROM t WHERE EXISTS (SELECT t.a, t.b FROM u AS t)", "a>t, b>t"),
+        ("SELECT 1 FROM t WHERE EXISTS (SELECT t.c FROM u AS t)", "c>"),
+        ("SELECT 1 FROM t WHERE EXISTS (SELECT t.a FROM unknown AS t)", "a>t|t"),
     ] {
         assert_eq!(resolved(sql, &context).1, columns, "{sql}");
     }
