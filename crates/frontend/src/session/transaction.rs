@@ -306,11 +306,15 @@ impl Session {
     fn texts_to_join(&mut self, shard: usize) -> Vec<String> {
         let savepoints: Vec<String> =
             self.transaction.savepoints.iter().map(|savepoint| savepoint.text.clone()).collect();
-        let characteristics = self.transaction.characteristics.clone();
+        let mut characteristics = self.transaction.characteristics.clone();
         if self.transaction.read_only {
             // It can't write, so it needs no name and no decision.
             let start = "START TRANSACTION READ ONLY".to_owned();
             return characteristics.into_iter().chain([start]).chain(savepoints).collect();
+        }
+        // The transaction's beginning has said otherwise than the session, which XA START can't.
+        if self.state.transactions_are_read_only() {
+            characteristics.push("SET TRANSACTION READ WRITE".to_owned());
         }
         let first = shard_id(self.transaction.first);
         let id = *self.transaction.id.get_or_insert_with(|| self.endpoint.transactions.new_id(first));

@@ -56,7 +56,8 @@ impl Session {
             false => drop(self.end_participants(false).await),
         }
         if ends.chain {
-            self.state.begin = Some(Begin::plain(read_only.then_some(true)));
+            let differs = read_only || self.state.transactions_are_read_only();
+            self.state.begin = Some(Begin::plain(differs.then_some(read_only)));
             self.transaction.unsent = !characteristics.is_empty();
             self.transaction.characteristics = characteristics;
         }
