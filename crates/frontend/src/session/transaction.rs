@@ -21,6 +21,7 @@ use weir_backend::Lease;
 use weir_backend::admission::AdmissionPermit;
 use weir_sql::{Class, Effects, Pins, TextKind};
 use weir_txn::{Participation, Role, TransactionId, is_in_transaction, join_texts};
+use weir_wire::Failure;
 use weir_wire::StatusFlags;
 use weir_wire::error::codes;
 
@@ -186,7 +187,23 @@ fn only_reads(class: &Class) -> bool {
         && !class.effects.intersects(Effects::WRITES | Effects::RUNS_OTHERS | Effects::SET_TRANSACTION_ONCE)
 }
 
+/// The error of a write in a READ ONLY transaction.
+pub(super) fn writes_in_read_only(mariadb: bool) -> Failure {
+    let end = if mariadb { "" } else { "." };
+    let message = format!("Cannot execute statement in a READ ONLY transaction{end}");
+    Failure::client(codes::ER_CANT_EXECUTE_IN_READ_ONLY, message)
+}
+
 impl Session {
+    /// What a server says to a write in the transaction that is open, or that the write would be, where no server is asked.
+    pub(super) fn may_write(&self) -> Result<(), Failure> {
+        let read_only = match self.state.in_transaction() {
+            true => self.transaction.read_only || self.state.own_status().contains(StatusFlags::IN_TRANS_READONLY),
+            false => self.state.transactions_are_read_only(),
+        };
+        if read_only { Err(writes_in_read_only(self.identity.mariadb)) } else { Ok(()) }
+    }
+
     /// Whether a transaction is open that a server knows of.
     pub(super) fn has_open_transaction(&self) -> bool {
         self.state.status.contains(StatusFlags::IN_TRANS)

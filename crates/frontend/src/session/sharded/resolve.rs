@@ -66,6 +66,10 @@ impl Session {
             if let Some(mistake) = self.mistake_in(sharding, statement).await? {
                 return Err(mistake.into());
             }
+            // Such a transaction may write to the session's temporary tables.
+            if self.temporary_catalog.is_none() {
+                self.may_write()?;
+            }
             if let Some((shard, text)) = wanted.none.clone() {
                 let reason = "no row is written, and a server describes those that are returned".to_owned();
                 let plan = Plan::Route(Route { shard, text: None, raise: None, reason });

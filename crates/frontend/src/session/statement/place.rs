@@ -6,10 +6,10 @@
 
 use weir_sql::{Class, Effects, Pins, RoutingHint, TextKind};
 use weir_topology::Level;
-use weir_wire::{Failure, error::codes};
+use weir_wire::Failure;
 
 use super::decide::not_on_replica;
-use crate::session::transaction::kind::Joins;
+use crate::session::transaction::{kind::Joins, writes_in_read_only};
 
 /// A server answers for reads of one kind for all.
 const ELSEWHERE: Effects = Effects::READS.union(Effects::USES_USER_VARIABLES);
@@ -156,11 +156,7 @@ fn refused_on_replica(class: &Class, mariadb: bool) -> Option<Failure> {
     if stays || class.effects.intersects(Effects::LOCKING_READ | Effects::CHANGES_GLOBALS) {
         return Some(not_on_replica());
     }
-    class.effects.intersects(Effects::WRITES | Effects::IMPLICIT_COMMIT).then(|| {
-        let end = if mariadb { "" } else { "." };
-        let message = format!("Cannot execute statement in a READ ONLY transaction{end}");
-        Failure::client(codes::ER_CANT_EXECUTE_IN_READ_ONLY, message)
-    })
+    class.effects.intersects(Effects::WRITES | Effects::IMPLICIT_COMMIT).then(|| writes_in_read_only(mariadb))
 }
 
 #[cfg(test)]
