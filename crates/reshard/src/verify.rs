@@ -181,16 +181,20 @@ impl Comparing<'_> {
             sql
         };
         let here = sums(&mut self.sources, &table.sources, form, &condition, MoveError::of_source).await?;
+        // Without what waits for other things than rows: chunks that are small for that would never reach the end of a table that grows.
+        let mut reading = begun.elapsed();
         self.follow().await?;
         for side in sides {
+            let asked = Instant::now();
             let there = sums(&mut self.targets, side, form, &condition, MoveError::of_target).await?;
+            reading += asked.elapsed();
             if here != there {
                 self.by_key(table, form, &condition, side).await?;
             }
         }
         self.found.rows += here.0;
         self.found.chunks += 1;
-        let time = begun.elapsed().as_secs_f64().max(1e-6);
+        let time = reading.as_secs_f64().max(1e-6);
         let factor = controls.chunk_time().as_secs_f64() / time;
         let wanted = self.rows.min(controls.most_rows_per_chunk()) as f64;
         self.rows = ((wanted * factor.clamp(0.25, 2.0)) as u64).max(LEAST);
