@@ -59,7 +59,7 @@ impl Catalog {
 
     /// The events that may use a table, a view or a procedure of this name.
     pub fn events_with<'a>(&'a self, object: &'a Object) -> impl Iterator<Item = &'a Event> {
-        let name = Name::of(object.name.as_deref().unwrap_or_default());
+        let name = Name::within(&object.database, object.name.as_deref().unwrap_or_default());
         self.events.iter().filter(move |event| {
             Words::of(event.body.as_bytes(), Some(event.object.database.as_bytes()), self).may_mean(&name)
         })

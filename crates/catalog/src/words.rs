@@ -56,6 +56,11 @@ impl Name {
     pub fn of(name: &str) -> Name {
         Name(hashes(name).collect())
     }
+
+    /// This name of something in a database: a text that means it has both names, or is given within the database.
+    pub fn within(database: &str, name: &str) -> Name {
+        Name(hashes(database).chain(hashes(name)).collect())
+    }
 }
 
 /// The texts of views and routines whose names are among the words.
@@ -108,6 +113,9 @@ mod tests {
         for (text, name, is_meant) in cases {
             assert_eq!(words(text).may_mean(&Name::of(name)), is_meant, "{text}: {name}");
         }
+        assert!(words("SELECT * FROM orders").may_mean(&Name::within("Shop", "orders")));
+        assert!(words("SELECT * FROM other.orders").may_mean(&Name::within("other", "ORDERS")));
+        assert!(!words("SELECT * FROM orders").may_mean(&Name::within("other", "orders")));
         assert!(words(&"x1 x2 ".repeat(9)).may_mean(&Name::of("x1")));
         let many: String = (0..=MOST).map(|n| format!("w{n} ")).collect();
         assert!(words(&many).may_mean(&Name::of("anything")));

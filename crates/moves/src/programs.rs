@@ -37,7 +37,7 @@ pub(super) async fn follow(
     }
     for table in moved {
         let own = table.object.name.as_deref().unwrap_or_default();
-        let word = Name::of(own);
+        let word = Name::within(&table.object.database, own);
         let fits = |event: &&weir_catalog::Event| event.allows(&table.to.placement, &table.to.clause);
         if let Some(event) = before.events_with(&table.object).find(|event| !fits(event)) {
             return Err(not_supported(format!(

@@ -33,6 +33,8 @@ pub(crate) fn meeting(analysis: &Analysis<'_>, planner: &Planner<'_>) -> Result<
     let mut needed = Shards::none();
     let mut able: Option<Shards> = None;
     let mut reasons: Vec<String> = Vec::new();
+    // Where rows of GLOBAL tables are locked if no others are.
+    let mut lead = None;
     if let Some(functions) = function_needs(planner)? {
         named = true;
         for (shard, why) in functions.needed {
@@ -46,7 +48,7 @@ pub(crate) fn meeting(analysis: &Analysis<'_>, planner: &Planner<'_>) -> Result<
             InstanceKind::Elsewhere(shard) => (Shards::one(*shard), false, String::new()),
             InstanceKind::Base(base) => {
                 named = true;
-                let everywhere = base.table.placement == Placement::Global && !base.locked;
+                let everywhere = base.table.placement == Placement::Global;
                 let shards = values.shards(place, &places)?;
                 // No row of it may matter; it is still read, where it is.
                 if shards.list().is_empty() {
@@ -61,15 +63,13 @@ pub(crate) fn meeting(analysis: &Analysis<'_>, planner: &Planner<'_>) -> Result<
             _ => continue,
         };
         if everywhere {
+            if let InstanceKind::Base(Base { locked: true, database, .. }) = &instance.kind {
+                lead = database.lead_shard();
+            }
             keep(&mut able, shards);
             continue;
         }
-        if let InstanceKind::Base(Base { table, locked: true, .. }) = &instance.kind
-            && table.placement == Placement::Global
-        {
-            let at = shards.list().first().map_or("", |lead| planner.catalog.shard_name(*lead));
-            reasons.push(format!("rows of {name}, which is GLOBAL, are locked on {at}"));
-        } else if !name.is_empty() {
+        if !name.is_empty() {
             reasons.push(where_rows_are(planner, &name, &shards));
         }
         needed.add(&shards);
@@ -80,13 +80,17 @@ pub(crate) fn meeting(analysis: &Analysis<'_>, planner: &Planner<'_>) -> Result<
     reasons.dedup();
     let at = match needed.list() {
         [] => able.as_ref().and_then(|able| {
-            let home = planner.home();
-            if able.has(home) { Some(home) } else { able.list().first().copied() }
+            let first = lead.unwrap_or_else(|| planner.home());
+            if able.has(first) { Some(first) } else { able.list().first().copied() }
         }),
         [shard] => Some(*shard).filter(|shard| able.as_ref().is_none_or(|able| able.has(*shard))),
         _ => None,
     };
     Ok(match at {
+        Some(shard) if reasons.is_empty() && lead.is_some() => {
+            let name = planner.catalog.shard_name(shard);
+            Meeting::On(shard, format!("its tables are GLOBAL: their rows are locked on {name} for all sessions"))
+        }
         Some(shard) if reasons.is_empty() => {
             Meeting::On(shard, "its tables are GLOBAL: any shard has all rows".to_owned())
         }
@@ -123,8 +127,7 @@ fn keep(able: &mut Option<Shards>, shards: Shards) {
 fn copies(base: &Base<'_>) -> Shards {
     match base.table.placement {
         Placement::Single(shard) => Shards::one(shard),
-        Placement::Global => base.copies().unwrap_or_else(Shards::none),
-        Placement::Sharded(_) => Shards::of(&base.database.shards),
+        _ => Shards::of(&base.database.shards),
     }
 }
 

@@ -60,8 +60,18 @@ fn is_whole(shards: &Shards, session: &mut Conn, place: &str, sum: &str) -> Resu
 const ROWS: &str = "INSERT INTO t WITH RECURSIVE n AS (SELECT 1 AS id UNION ALL SELECT id + 1 FROM n WHERE id < 900) SELECT id, id FROM n";
 const WHOLE: &str = "900 405450";
 
+/// Tables of another database are others, whatever their names.
+fn beside(session: &mut Conn) -> Result<(), Failed> {
+    let own =
+        ["USE t_moves_beside", "ALTER TABLE t ADD w INT", "CREATE VIEW seen AS SELECT w FROM t", "DROP VIEW seen"];
+    all(session, &own)?;
+    refuses(session, "CREATE VIEW seen AS SELECT id FROM t_moves.t", "in progress")?;
+    all(session, &["ALTER TABLE t DROP w", "USE t_moves"])
+}
+
 fn cancelled(shards: &mut Shards, holds: &Holds) -> Result<(), Failed> {
     let session = &mut shards.app()?;
+    all(session, &["CREATE DATABASE t_moves_beside", "CREATE TABLE t_moves_beside.t (id INT PRIMARY KEY)"])?;
     for point in ["begun", "made", "copied", "sealed"] {
         holds.at(point)?;
         all(session, &[MOVE])?;
@@ -79,6 +89,7 @@ fn cancelled(shards: &mut Shards, holds: &Holds) -> Result<(), Failed> {
             ] {
                 refuses(session, definition, "in progress")?;
             }
+            beside(session)?;
         }
         order(session, "CANCEL")?;
         holds.go_on(point)?;

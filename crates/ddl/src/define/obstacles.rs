@@ -37,7 +37,9 @@ pub(super) fn moving(asked: &Asked<'_>, catalog: &Catalog, objects: &[Object]) -
     let words = Words::of(asked.text, asked.database, catalog);
     let means = |moved: &MovedTable| {
         let name = moved.object.name.as_deref().unwrap_or_default();
-        objects.iter().any(|object| object.meets(&moved.object)) || words.may_mean(&Name::of(name))
+        let beside = objects.iter().any(|object| object.database == moved.object.database);
+        let named = if beside { Name::of(name) } else { Name::within(&moved.object.database, name) };
+        objects.iter().any(|object| object.meets(&moved.object)) || words.may_mean(&named)
     };
     // What is made within a database that changes its layout would be on the shards of one of both.
     let within = |change: &LayoutChange| objects.iter().any(|object| object.database == change.database);

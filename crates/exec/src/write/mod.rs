@@ -102,7 +102,7 @@ pub async fn run(
     }
     let orders = orders(parts, kind)?;
     let surroundings = Surroundings::of(parts, write.alike, session, orders.len()).await?;
-    let wanted = Wanted { returns: write.returns.as_ref(), binary: session.binary };
+    let wanted = Wanted { returns: write.returns.as_ref(), binary: session.binary, returned: false };
     let mut begun = BTreeSet::new();
     let mut replies = in_turn(parts, &orders, (lead(parts, kind), &mut begun), &surroundings, wanted).await?;
     let outcome = match outcome(parts, kind, &mut replies, wanted.returns, session) {

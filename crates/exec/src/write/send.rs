@@ -49,6 +49,8 @@ pub(super) struct Wanted<'w> {
     pub(super) returns: Option<&'w Returns>,
     /// In the binary format.
     pub(super) binary: bool,
+    /// Another copy has returned the rows.
+    pub(super) returned: bool,
 }
 
 impl Wanted<'_> {
@@ -161,9 +163,8 @@ pub(super) async fn in_turn(
     }
     if !rest.is_empty() && worst(&replies).is_none() {
         begun.extend(rest.iter().map(|order| order.part));
-        // The rows that one copy returned are enough.
-        let returns = wanted.returns.filter(|returns| replies.is_empty() || **returns != Returns::OfOne);
-        replies.extend(at_once(parts, &rest, around, Wanted { returns, ..wanted }).await?);
+        let wanted = Wanted { returned: !replies.is_empty(), ..wanted };
+        replies.extend(at_once(parts, &rest, around, wanted).await?);
     }
     Ok(replies)
 }
@@ -243,7 +244,7 @@ pub(super) async fn everywhere(
         }
         let mut keeper = match wanted.returns {
             None => Keeper::of_nothing(),
-            Some(Returns::OfOne) if nth > 0 => Keeper::of_nothing(),
+            Some(Returns::OfOne) if nth > 0 || wanted.returned => Keeper::of_nothing(),
             Some(_) => Keeper::of(room),
         };
         let replied = returning_reply(part, wanted, &mut keeper).await?;

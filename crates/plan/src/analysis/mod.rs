@@ -25,12 +25,11 @@ pub(crate) mod values;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use weir_catalog::{ColumnType, Database, Placement, ShardId, Table};
+use weir_catalog::{ColumnType, Database, ShardId, Table};
 use weir_sql::ast::{Expr, Select};
 
 use crate::effort::Effort;
 use crate::known::KnownValue;
-use crate::place::Shards;
 pub(crate) use logic::{conjuncts, disjuncts};
 pub(crate) use query_graph::{Surroundings, calls, gather, has_aggregates, has_query, is_mergeable};
 
@@ -94,15 +93,6 @@ pub(crate) struct Base<'a> {
     pub(crate) table: &'a Arc<Table>,
     /// A locking clause of the statement is about its rows.
     pub(crate) locked: bool,
-}
-
-impl Base<'_> {
-    /// The shards with all rows of it, if it is GLOBAL: others who lock rows look for locks on one of them alone ([`Database::lead_shard`]).
-    pub(crate) fn copies(&self) -> Option<Shards> {
-        let lead = self.database.lead_shard().filter(|_| self.locked);
-        let shards = || lead.map_or_else(|| Shards::of(&self.database.shards), Shards::one);
-        (self.table.placement == Placement::Global).then(shards)
-    }
 }
 
 /// A query in place of a table.

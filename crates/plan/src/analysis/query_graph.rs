@@ -332,8 +332,7 @@ impl<'a> Gatherer<'a> {
         let database = name.database.map(|database| database.name).or(self.around.session.database);
         let called = alias.map_or(name.name.name, |alias| alias.name);
         let known = database.and_then(|database| self.around.catalog.database(database));
-        // A write locks all copies itself.
-        let locked = !self.around.session.for_write && self.is_locked(database, called);
+        let locked = self.is_locked(database, called);
         let kind = match known {
             None if database.is_some_and(is_servers_schema) => InstanceKind::System,
             None => InstanceKind::Elsewhere(HOME),

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use weir_catalog::Constant;
+use weir_catalog::{Constant, Placement};
 
 use super::{Analysis, Base, ColumnRef, KeyRange, alike};
 use crate::Refusal;
@@ -73,10 +73,11 @@ impl<'a> Values<'a> {
         if self.analysis.impossible.contains(&instance) {
             return Ok(Shards::none());
         }
-        if let Some(copies) = base.copies() {
-            return Ok(copies);
-        }
-        let Some(key) = base.table.shard_key() else { return Ok(all_shards(base)) };
+        let key = match &base.table.placement {
+            Placement::Single(shard) => return Ok(Shards::one(*shard)),
+            Placement::Global => return Ok(Shards::of(&base.database.shards)),
+            Placement::Sharded(key) => key,
+        };
         let mut shards = all_shards(base);
         let columns: Vec<ColumnRef> =
             key.columns.iter().map(|column| ColumnRef { instance, column: *column }).collect();

@@ -293,14 +293,8 @@ impl<'p, 'a> Question<'p, 'a> {
                 InstanceKind::Base(base) => match &base.table.placement {
                     Placement::Sharded(_) => {}
                     Placement::Global => {
-                        let copies = base.copies().unwrap_or_else(Shards::none);
-                        if !shards.list().iter().all(|shard| copies.has(*shard)) {
-                            return Err(match base.locked {
-                                true => {
-                                    format!("rows of {}, which is GLOBAL, are locked on one shard first", base.name)
-                                }
-                                false => format!("not all of the shards have {}", base.name),
-                            });
+                        if !shards.list().iter().all(|shard| base.database.shards.contains(shard)) {
+                            return Err(format!("not all of the shards have {}", base.name));
                         }
                     }
                     Placement::Single(shard) => {

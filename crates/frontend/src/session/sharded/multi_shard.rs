@@ -205,7 +205,8 @@ impl Session {
             };
             let Some(refusal) = refused.filter(|_| !once).cloned() else { break (leased, ran) };
             // One server runs through the rows of such a statement in one order; the shards do at once.
-            if refusal.code == codes::ER_LOCK_DEADLOCK && deadlocks < DEADLOCKS {
+            let killed = self.handle.has(Interrupt::Query);
+            if refusal.code == codes::ER_LOCK_DEADLOCK && deadlocks < DEADLOCKS && !killed {
                 deadlocks += 1;
                 let _ = self.abandon_leases(leased, refusal).await;
                 self.handle.clear(Interrupt::Deadlock);
