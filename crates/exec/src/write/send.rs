@@ -1,6 +1,7 @@
 //! Sends statements to all shards of a write, and reads their replies.
 //!
-//! What must always hold: all shards have been sent their text before any reply is read; every reply is read to its end, also after an error.
+//! What must always hold: all shards have been sent their text before any reply is read, but that of the shard where GLOBAL tables are locked
+//! first; every reply is read to its end, also after an error.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::task::Poll;
