@@ -45,7 +45,7 @@ pub use key::{
     ranges_are_unsure,
 };
 pub use membership::Membership;
-pub use model::{Catalog, Database};
+pub use model::{Catalog, Database, lead_shard};
 pub use moves::{Layout, LayoutChange, Move, MovePhase, MovedTable, MovedTrigger};
 pub use object::Object;
 pub use placement::{Method, Placement, SLOTS, ShardId, ShardKey, SlotMap};

@@ -74,12 +74,10 @@ pub struct Database {
     pub default_single: bool,
 }
 
-impl Database {
-    /// The shard where rows of its GLOBAL tables are locked before their copies on other shards are. One order for all keeps writers of one
-    /// row from waiting for each other on two shards, and makes a locking read of one copy enough.
-    pub fn lead_shard(&self) -> Option<ShardId> {
-        self.shards.iter().min().copied()
-    }
+/// The shard, of those with a GLOBAL table, where its rows are locked before their copies on the others are. One order for all keeps writers of
+/// one row from waiting for each other on two shards, and makes a locking read of one copy enough.
+pub fn lead_shard(shards: &[ShardId]) -> Option<ShardId> {
+    shards.iter().min().copied()
 }
 
 impl Catalog {

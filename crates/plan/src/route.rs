@@ -2,7 +2,7 @@
 //!
 //! What must always hold: a shard is given only if every row that matters is there.
 
-use weir_catalog::{Constant, Placement, ShardId};
+use weir_catalog::{Constant, Placement, ShardId, lead_shard};
 use weir_sql::ast::{Insert, InsertSource};
 
 use crate::Refusal;
@@ -64,7 +64,7 @@ pub(crate) fn meeting(analysis: &Analysis<'_>, planner: &Planner<'_>) -> Result<
         };
         if everywhere {
             if let InstanceKind::Base(Base { locked: true, database, .. }) = &instance.kind {
-                lead = database.lead_shard();
+                lead = lead_shard(&database.shards);
             }
             keep(&mut able, shards);
             continue;

@@ -4,8 +4,8 @@ use libtest_mimic::Failed;
 use mysql::prelude::Queryable;
 use weir_local::Flavor;
 
-use super::deadlocks::{locks_waited_for, rows_of_shards, start, update};
-use super::{BOUND, Shards, app, choose};
+use super::deadlocks::{begin_strong, locks_waited_for, rows_of_shards, start, update};
+use super::{BOUND, Shards, app};
 use crate::Collector;
 use crate::driver::{expect_equal, expect_error, run, value};
 use crate::lab::{Endpoint, eventually};
@@ -96,12 +96,7 @@ fn read(_: &Shards, endpoint: &Endpoint, flavor: Flavor) -> Result<(), Failed> {
 fn again(shards: &Shards, endpoint: &Endpoint, _: Flavor) -> Result<(), Failed> {
     let (mut strong, mut weak) = (app(endpoint.port)?, app(endpoint.port)?);
     let [first, second] = rows_of_shards(&mut strong, "t_deadlocks.t")?;
-    strong.query_drop("BEGIN")?;
-    choose(&mut strong, 1)?;
-    let many: Vec<String> = (100..150).map(|id| format!("({id}, 0)")).collect();
-    strong.query_drop(format!("INSERT INTO t VALUES {}", many.join(", ")))?;
-    strong.query_drop("SET weir_shard = DEFAULT")?;
-    strong.query_drop(update(first))?;
+    begin_strong(&mut strong, first)?;
     std::thread::scope(|scope| -> Result<(), Failed> {
         let weak = scope
             .spawn(|| run(&mut weak, &format!("UPDATE t_deadlocks.t SET v = v + 10 WHERE id IN ({first}, {second})")));

@@ -128,16 +128,21 @@ pub(super) fn rows_of_shards(session: &mut Conn, table: &str) -> Result<[u32; 2]
     Ok(ids)
 }
 
+/// Begins a transaction that does much on the second shard, and has a row of the first.
+pub(super) fn begin_strong(strong: &mut Conn, first: u32) -> mysql::Result<()> {
+    strong.query_drop("BEGIN")?;
+    choose(strong, 1)?;
+    let many: Vec<String> = (100..150).map(|id| format!("({id}, 0)")).collect();
+    strong.query_drop(format!("INSERT INTO t VALUES {}", many.join(", ")))?;
+    strong.query_drop("SET weir_shard = DEFAULT")?;
+    strong.query_drop(update(first))
+}
+
 /// The strong one has done more where it waits, so the other one ends, whatever it waits in.
 fn deadlock(shards: &Shards, endpoint: &Endpoint, waits: Waits) -> Result<(), Failed> {
     let (mut strong, mut weak) = (app(endpoint.port)?, app(endpoint.port)?);
     let [first, second] = rows_of_shards(&mut strong, "t_deadlocks.t")?;
-    strong.query_drop("BEGIN")?;
-    choose(&mut strong, 1)?;
-    let many: Vec<String> = (100..150).map(|id| format!("({id}, 0)")).collect();
-    strong.query_drop(format!("INSERT INTO t VALUES {}", many.join(", ")))?;
-    strong.query_drop("SET weir_shard = DEFAULT")?;
-    strong.query_drop(update(first))?;
+    begin_strong(&mut strong, first)?;
     weak.query_drop("BEGIN")?;
     weak.query_drop(update(second))?;
     let waited = std::thread::scope(|scope| {

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use weir_catalog::lead_shard;
 use weir_plan::{ByKey, Gather, SharedValues};
 use weir_wire::Failure;
 
@@ -68,9 +69,9 @@ impl Run<'_> {
     /// Changes the rows of one table; what a server refuses.
     async fn change(&mut self, change: &ByKey, texts: &[Vec<u8>]) -> Result<Option<Failure>, Failure> {
         // A row of a GLOBAL table is locked on one shard first.
-        let lead = change.shards.iter().min().filter(|_| change.global);
+        let lead = lead_shard(&change.shards).filter(|_| change.global);
         let places = (0..self.parts.len()).filter(|at| change.shards.contains(&self.parts[*at].shard));
-        let (lead, others): (Vec<usize>, Vec<usize>) = places.partition(|at| Some(&self.parts[*at].shard) == lead);
+        let (lead, others): (Vec<usize>, Vec<usize>) = places.partition(|at| Some(self.parts[*at].shard) == lead);
         let refused = self.change_on(texts, &lead).await?;
         if refused.is_some() { Ok(refused) } else { self.change_on(texts, &others).await }
     }

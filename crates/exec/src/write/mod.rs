@@ -23,7 +23,7 @@ mod send;
 
 use std::collections::BTreeSet;
 
-use weir_catalog::ShardId;
+use weir_catalog::{ShardId, lead_shard};
 use weir_plan::{ByKey, Duplicates, Gather, Returns, Write, WriteKind};
 use weir_wire::Failure;
 use weir_wire::error::codes;
@@ -151,13 +151,11 @@ fn only_read(parts: &[ShardLease], failure: Failure) -> Result<MultiShardResult,
     if whole { Ok(MultiShardResult { error: Some(failure), ..MultiShardResult::default() }) } else { Err(failure) }
 }
 
-/// The part that a change of a GLOBAL table locks rows on before it does on others ([`Database::lead_shard`]).
-///
-/// [`Database::lead_shard`]: weir_catalog::Database::lead_shard
+/// The part that a change of a GLOBAL table locks rows on before it does on others ([`lead_shard`]).
 fn lead(parts: &[ShardLease], kind: &WriteKind) -> Option<usize> {
     let WriteKind::Global(shards, _) = kind else { return None };
-    let lead = shards.iter().min()?;
-    parts.iter().position(|part| part.shard == *lead)
+    let lead = lead_shard(shards)?;
+    parts.iter().position(|part| part.shard == lead)
 }
 
 /// What each part is sent.

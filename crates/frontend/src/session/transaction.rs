@@ -199,7 +199,8 @@ impl Session {
     pub(super) fn may_write(&self) -> Result<(), Failure> {
         let read_only = match self.state.in_transaction() {
             true => self.transaction.read_only || self.state.own_status().contains(StatusFlags::IN_TRANS_READONLY),
-            false => self.state.transactions_are_read_only(),
+            // The servers know what is said of the next transaction alone.
+            false => !self.state.pins.contains(Pins::SET_TRANSACTION) && self.state.transactions_are_read_only(),
         };
         if read_only { Err(writes_in_read_only(self.identity.mariadb)) } else { Ok(()) }
     }

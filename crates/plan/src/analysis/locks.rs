@@ -19,11 +19,9 @@ pub(super) enum Locks<'a> {
 impl Gatherer<'_> {
     /// Whether a table is locked that goes by a name.
     pub(super) fn is_locked(&self, database: Option<&[u8]>, called: &[u8]) -> bool {
-        let fold = self.around.catalog.fold_case;
-        let same = |one: &[u8], other: &[u8]| one == other || fold && one.eq_ignore_ascii_case(other);
         let names = |name: &ObjectName<'_>| {
-            let other = name.database.zip(database).is_some_and(|(named, own)| !same(named.name, own));
-            !other && same(name.name.name, called)
+            let other = name.database.zip(database).is_some_and(|(named, own)| !self.same(named.name, own));
+            !other && self.same(name.name.name, called)
         };
         match self.locks {
             Locks::All => true,

@@ -286,13 +286,17 @@ impl<'a> Gatherer<'a> {
     }
 
     fn named(&self, block: usize, name: &ObjectName<'_>) -> Option<usize> {
-        let fold = self.around.catalog.fold_case;
-        let same = |one: &[u8], other: &[u8]| one == other || fold && one.eq_ignore_ascii_case(other);
         self.found.blocks[block].sources.iter().copied().find(|instance| {
             let instance = &self.found.instances[*instance];
-            let database = name.database.is_none_or(|asked| instance.database.is_some_and(|own| same(own, asked.name)));
-            database && same(instance.name, name.name.name)
+            let database =
+                name.database.is_none_or(|asked| instance.database.is_some_and(|own| self.same(own, asked.name)));
+            database && self.same(instance.name, name.name.name)
         })
+    }
+
+    /// Whether two names of tables or databases are one.
+    pub(super) fn same(&self, one: &[u8], other: &[u8]) -> bool {
+        one == other || self.around.catalog.fold_case && one.eq_ignore_ascii_case(other)
     }
 
     // --- Blocks and instances ---

@@ -182,7 +182,7 @@ impl Session {
         let shards = places(&write.shards());
         self.have_permit_for_workbench(write.workbench()).await?;
         let (mut deadline, mut deadlocks) = (None, 0);
-        let (mut leased, ran) = loop {
+        let (leased, ran) = loop {
             let mut leased = self.leases_for(&shards, true).await?;
             let within = leased.are_within_transaction();
             let ran = match &write.kind {
@@ -230,9 +230,21 @@ impl Session {
         if let Some(changed) = changed {
             changed.add_info(&mut outcome);
         }
+        self.write_ended(class, &shards, leased, write, outcome).await
+    }
+
+    /// What a write leaves, and its answer to the client.
+    async fn write_ended(
+        &mut self,
+        class: &Class,
+        shards: &[usize],
+        mut leased: StatementLeases,
+        write: &Write,
+        outcome: MultiShardResult,
+    ) -> Result<(), Stopped> {
         // All copies of a GLOBAL table warn of the same.
         let warned = if matches!(write.kind, WriteKind::Global(..)) { 1 } else { leased.parts.len() };
-        self.note_multi_shard(class, &shards, &outcome, &mut leased.parts[..warned]).await;
+        self.note_multi_shard(class, shards, &outcome, &mut leased.parts[..warned]).await;
         if let WriteKind::Load(file) = &write.kind
             && let Err(failure) = self.take_variables(file, &outcome, &mut leased.parts).await
         {

@@ -59,6 +59,8 @@ impl Session {
         wanted: &Resolve,
     ) -> Result<(), Stopped> {
         let mut returns = write.returns.clone();
+        // What is said of the next transaction alone is used up by what is read.
+        let may_write = self.may_write();
         let mut found = self.resolve_values(sharding, write, wanted, statement).await?;
         if let Some(outcome) = found.nothing() {
             self.end_statement(true).await?;
@@ -68,7 +70,7 @@ impl Session {
             }
             // Such a transaction may write to the session's temporary tables.
             if self.temporary_catalog.is_none() {
-                self.may_write()?;
+                may_write?;
             }
             if let Some((shard, text)) = wanted.none.clone() {
                 let reason = "no row is written, and a server describes those that are returned".to_owned();
