@@ -6,6 +6,7 @@ mod elected;
 mod follow;
 mod open;
 mod replay;
+mod restarts;
 
 pub(crate) use follow::{AUTOMATIC, lossless_between};
 
@@ -24,6 +25,7 @@ type Case = fn(&mut GroupSite, &Endpoint) -> Result<(), Failed>;
 pub(crate) fn collect(tests: &mut Collector) {
     tests.add_for_weir("groups::a_group_that_elects_its_writer_is_followed_through_deaths_and_outages", elected::all);
     discovery::collect(tests);
+    restarts::collect(tests);
     for (word, settings, case) in follow::CASES {
         tests.add_for_weir(&format!("groups::{word}"), move |lab: &Lab, flavor: Flavor| {
             let mut site = GroupSite::start(flavor, &lab.directory()?)?;

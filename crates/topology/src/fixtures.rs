@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use weir_backend::standing::{Defaults, SemiSync};
 use weir_backend::{Observation, Position, Standing};
 
+use crate::follows::Follows;
 use crate::roles::Fact;
 use crate::settings::Promotion;
 
@@ -44,6 +45,7 @@ pub(crate) fn fact(observation: Option<Observation>, standing: Option<Standing>)
         observation: observation.map(Arc::new),
         standing: standing.map(Arc::new),
         promotion: Promotion::Neutral,
+        follows: Follows::Unknown,
     }
 }
 

@@ -9,7 +9,9 @@ use weir_backend::server::Health;
 use weir_backend::{Position, Server};
 
 use crate::discover::Findings;
+use crate::follows::{self, Follows};
 use crate::history::History;
+use crate::kind::GroupKind;
 use crate::roles::{Fact, State, decide, takes_writes};
 use crate::settings::{GroupSettings, MemberSettings, Promotion};
 use crate::view::{Member, Role, View};
@@ -81,6 +83,20 @@ impl Group {
         }
     }
 
+    /// This server was the writer, and this the group's kind, when an earlier process of this Weir looked last. For a group of which nothing is
+    /// known yet.
+    pub fn recall(&self, writer: usize, kind: GroupKind) {
+        let mut guard = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        guard.0 = State::remembering(writer, kind, self.servers.len());
+        let view = View::clone(&self.view.load());
+        self.view.store(Arc::new(View { writer, ..view }));
+    }
+
+    /// The writer that was recalled, if it is the writer still.
+    pub(crate) fn recalled(&self) -> Option<usize> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).0.recalled()
+    }
+
     /// Its choices.
     pub fn settings(&self) -> Guard<Arc<GroupSettings>> {
         self.settings.load()
@@ -123,7 +139,8 @@ impl Group {
         self.index_of(server).is_some()
     }
 
-    pub(crate) fn index_of(&self, server: &str) -> Option<usize> {
+    /// The place of the server of this name.
+    pub fn index_of(&self, server: &str) -> Option<usize> {
         self.servers.iter().position(|s| s.settings.name.eq_ignore_ascii_case(server))
     }
 
@@ -198,6 +215,11 @@ impl Group {
         self.members.load().get(index).map(|member| member.promotion).unwrap_or_default()
     }
 
+    /// Whom a server follows.
+    pub(crate) fn follows(&self, index: usize) -> Follows {
+        follows::of(&self.servers[index], &self.servers)
+    }
+
     /// What is known of the servers now.
     pub(crate) fn present_facts(&self, now: Instant) -> Vec<Fact> {
         let guard = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -238,6 +260,7 @@ impl Group {
                 as_of,
                 standing: server.standing(),
                 promotion: member.promotion,
+                follows: follows::of(server, &self.servers),
             }
         };
         self.servers.iter().zip(self.members.load().iter()).map(fact).collect()

@@ -24,6 +24,12 @@ impl GroupKind {
         matches!(self, GroupKind::GroupReplication | GroupKind::Galera)
     }
 
+    /// The kind of this name.
+    pub fn named(name: &str) -> Option<GroupKind> {
+        use GroupKind::{Async, Galera, GroupReplication, Static};
+        [Static, Async, GroupReplication, Galera].into_iter().find(|kind| kind.name() == name)
+    }
+
     /// The word of the configuration and of `WEIR SHOW GROUPS`.
     pub fn name(self) -> &'static str {
         match self {

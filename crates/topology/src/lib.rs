@@ -14,6 +14,7 @@ mod elected;
 pub mod failover;
 #[cfg(test)]
 mod fixtures;
+mod follows;
 mod group;
 mod history;
 pub mod kind;
@@ -22,11 +23,13 @@ mod positions;
 pub mod roles;
 mod seen;
 mod settings;
+mod starting;
 mod view;
 
 pub use advise::{Advice, Cost};
 pub use choose::{Choice, choose};
 pub use failover::Failover;
+pub use follows::Follows;
 pub use group::{Group, SetWriterError};
 pub use history::History;
 pub use kind::GroupKind;

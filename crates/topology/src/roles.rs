@@ -2,16 +2,19 @@
 //!
 //! What must always hold: writes go to one server at a time, and never to one that has not been the writer before only because
 //! the writer is silent: that decision (a failover) is made in [`crate::failover`]. A server becomes the writer when it was told so; when
-//! the present one refuses writes or is gone and exactly one other was seen to be promoted; or when the majority of its group says so.
+//! the present one refuses writes or is gone and exactly one other was seen to be promoted; when the majority of its group says so; or, when
+//! Weir starts or the writer restarts, by whom the other servers follow ([`crate::starting`]).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use weir_backend::{Observation, Standing};
+use weir_backend::{Observation, Position, Standing};
 
 use crate::elected::{self, Part};
+use crate::follows::Follows;
 use crate::kind::{self, GroupKind};
 use crate::settings::{GroupSettings, Promotion};
+use crate::starting;
 use crate::view::{Member, View, WriterPosition};
 
 /// For so long the readers in rotation may have other defaults than the writer.
@@ -40,6 +43,29 @@ pub struct Fact {
     pub standing: Option<Arc<Standing>>,
     /// Whether it may become the writer.
     pub promotion: Promotion,
+    /// Whom it follows.
+    pub follows: Follows,
+}
+
+impl Fact {
+    /// Which of its lives this is.
+    fn life(&self) -> Option<u64> {
+        self.observation.as_ref().map(|observation| observation.life)
+    }
+
+    /// All that it has, applied or not.
+    fn has(&self) -> Option<Position> {
+        let mut has = Position::clone(&self.observation.as_ref()?.visible);
+        if let Some(source) = self.standing.as_ref().and_then(|standing| standing.source.as_ref()) {
+            has.add(&source.received);
+        }
+        Some(has)
+    }
+
+    /// Whether it has all that another server has, as far as both have told.
+    pub(crate) fn covers(&self, other: &Fact) -> bool {
+        self.has().zip(other.has()).is_some_and(|(own, others)| own.covers(&others))
+    }
 }
 
 /// What is remembered from one decision to the next.
@@ -48,8 +74,14 @@ pub struct State {
     writer: usize,
     /// The writer has been seen to take writes.
     established: bool,
-    /// Servers that were seen to refuse writes.
-    seen_read_only: Vec<bool>,
+    /// Nothing that the other servers may still tell makes another one the writer.
+    settled: bool,
+    /// In which of the writer's lives that was so.
+    settled_in: Option<u64>,
+    /// It was the writer when another process of this Weir ended.
+    remembered: bool,
+    /// In which of its lives each server was last seen to refuse writes.
+    refused_in: Vec<Option<u64>>,
     /// Readers that took reads after the last decision.
     in_rotation: Vec<bool>,
     /// Since when sessions begin with other values there than on the writer.
@@ -66,7 +98,10 @@ impl State {
         State {
             writer,
             established: false,
-            seen_read_only: vec![false; servers],
+            settled: false,
+            settled_in: None,
+            remembered: false,
+            refused_in: vec![None; servers],
             in_rotation: vec![false; servers],
             differing_since: vec![None; servers],
             kind: None,
@@ -74,12 +109,35 @@ impl State {
         }
     }
 
+    /// At the start, with the writer that an earlier process has left, and what the group was then.
+    pub fn remembering(writer: usize, kind: GroupKind, servers: usize) -> State {
+        let kind = Some(kind).filter(|kind| *kind != GroupKind::Static);
+        State { remembered: true, kind, ..State::new(writer, servers) }
+    }
+
+    /// The writer, if an earlier process has left it.
+    pub(crate) fn recalled(&self) -> Option<usize> {
+        self.remembered.then_some(self.writer)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn writer(&self) -> usize {
+        self.writer
+    }
+
+    /// The writer takes writes again after a restart. Another Weir may have replaced it.
+    fn is_back(&self, facts: &[Fact]) -> bool {
+        let writer = &facts[self.writer];
+        takes_writes(writer) && self.settled_in.is_some() && self.settled_in != writer.life()
+    }
+
     /// Somebody says who the writer is.
     pub fn set_writer(&mut self, writer: usize) {
         // Both have taken writes: whoever is to count as promoted has to refuse them first.
-        (self.seen_read_only[self.writer], self.seen_read_only[writer]) = (false, false);
+        (self.refused_in[self.writer], self.refused_in[writer]) = (None, None);
         self.writer = writer;
-        self.established = true;
+        (self.established, self.remembered) = (true, false);
+        (self.settled, self.settled_in) = (true, None);
     }
 }
 
@@ -101,7 +159,7 @@ pub fn decide(facts: &[Fact], state: &mut State, settings: &GroupSettings, now: 
     let elects = kind.elects();
     match elects {
         true => follow_election(&parts, facts, state),
-        false => follow_promotion(facts, state),
+        false => follow_promotion((kind, settings.is_only_weir), facts, state),
     }
     let writer = state.writer;
     let clock = reference(&facts[writer], now);
@@ -178,26 +236,44 @@ fn not_a_member(fact: &Fact) -> String {
 }
 
 /// Another server is the writer if it was promoted: seen read-only before, and now not, while the writer takes none. At
-/// the start, before the configured writer was ever seen to take writes, the only server that does is taken for it.
-fn follow_promotion(facts: &[Fact], state: &mut State) {
-    for (index, fact) in facts.iter().enumerate() {
-        state.seen_read_only[index] |= refuses_writes(fact);
+/// the start, before the configured writer was ever seen to take writes, the only server that does is taken for it, unless Weir has reason to
+/// know better: whom the others follow, or who was the writer last.
+fn follow_promotion((kind, is_only_weir): (GroupKind, bool), facts: &[Fact], state: &mut State) {
+    for (index, fact) in facts.iter().enumerate().filter(|(_, fact)| refuses_writes(fact)) {
+        state.refused_in[index] = fact.life();
+    }
+    let decides = kind == GroupKind::Async;
+    // What this Weir remembers counts for more than whom servers follow that take no writes, unless another one may have changed the writer.
+    let doubts = !(state.settled || state.remembered && is_only_weir);
+    if let Some(witnessed) = starting::witnessed(facts, state.writer).filter(|_| decides)
+        && (doubts || (!state.settled || state.is_back(facts)) && takes_writes(&facts[witnessed]))
+    {
+        state.set_writer(witnessed);
+        return;
     }
     let writer = &facts[state.writer];
     if takes_writes(writer) {
         state.established = true;
+        if state.settled_in.is_none() || starting::confirmed(facts, state.writer) {
+            state.settled |= starting::confirmed(facts, state.writer);
+            state.settled_in = writer.life();
+        }
         // Who took writes while the writer still did was not promoted in its place.
         let asked = |fact: &Fact| fact.observation.as_ref().map(|observation| observation.asked);
         for (index, fact) in facts.iter().enumerate() {
             if takes_writes(fact) && asked(fact) < asked(writer) {
-                state.seen_read_only[index] = false;
+                state.refused_in[index] = None;
             }
         }
         return;
     }
     let mut others = facts.iter().enumerate().filter(|(index, fact)| *index != state.writer && takes_writes(fact));
     let (Some((only, fact)), None) = (others.next(), others.next()) else { return };
-    let promoted = state.seen_read_only[only] || (!state.established && refuses_writes(writer));
+    let knows = state.established || (state.remembered && decides);
+    // One that has restarted may take writes because its configuration says so.
+    let still_lives = state.refused_in[only] == fact.life() || !decides;
+    let changed = state.refused_in[only].is_some() && (still_lives || fact.covers(writer));
+    let promoted = changed && state.quarantined[only].is_none() || (!knows && refuses_writes(writer));
     if promoted && fact.same_kind && (refuses_writes(writer) || (writer.known && !writer.up)) {
         state.set_writer(only);
     }

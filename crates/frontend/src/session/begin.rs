@@ -16,6 +16,7 @@ use weir_wire::packets::{OkPacket, SessionChange, put_session_change};
 use weir_wire::{Capabilities, Failure};
 
 use super::Session;
+use super::connection::AGAIN;
 use super::state::SessionState;
 use super::statement::lane::Riding;
 use crate::client::Client;
@@ -238,8 +239,33 @@ fn open(
 }
 
 impl Session {
-    /// Has a server say that the user may log in, and enters the database.
+    /// Has a server say that the user may log in, and enters the database. While no server of the home shard can be asked, it waits for
+    /// another writer as a statement does.
     pub(super) async fn enter(&mut self, logged_in: &LoggedIn) -> Result<(), Failure> {
+        let group = self.shared.home().group.clone();
+        let end = Instant::now() + group.settings().writer_wait;
+        loop {
+            let mut changes = group.changes();
+            let failure = match self.enter_now(logged_in).await {
+                Err(failure) if failure.code == codes::CR_CONN_HOST_ERROR && group.may_split() => failure,
+                done => return done,
+            };
+            let next = (Instant::now() + AGAIN).min(end);
+            let is_gone = group.view().writer_unusable.is_some();
+            if !is_gone || next >= end {
+                return Err(failure);
+            }
+            // Cancel-safe: nothing is taken from any of them but the fact that it is ready.
+            tokio::select! {
+                biased;
+                _ = changes.changed() => {}
+                () = tokio::time::sleep_until(next) => {}
+                _ = self.client.gone() => return Err(failure),
+            }
+        }
+    }
+
+    async fn enter_now(&mut self, logged_in: &LoggedIn) -> Result<(), Failure> {
         self.verify(logged_in.unproved.is_some()).await?;
         if let Some(database) = &logged_in.database {
             self.enter_database(database).await?;

@@ -23,7 +23,7 @@ use crate::backends::{HOME, ServerId};
 use crate::client::{Client, ClientError};
 
 /// How often a writer that is gone is tried again, unless something changes before.
-const AGAIN: Duration = Duration::from_millis(100);
+pub(super) const AGAIN: Duration = Duration::from_millis(100);
 
 /// Why a wait for a server's reply goes on or ends.
 pub(super) enum Woken {

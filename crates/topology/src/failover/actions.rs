@@ -279,7 +279,7 @@ pub(super) async fn follow_all<H: Hands>(hands: &mut H, scene: &Scene, new: usiz
     for (server, _) in scene.replicas.iter().filter(|(server, _)| *server != new) {
         let name = &scene.names[*server];
         let followed = match reach(hands, scene, *server).await {
-            Ok(()) => hands.follow(*server, new).await.map_err(scene.step("following", *server)),
+            Ok(()) => demote(hands, scene, *server, new).await,
             Err(error) => Err(error),
         };
         match followed {
@@ -287,6 +287,14 @@ pub(super) async fn follow_all<H: Hands>(hands: &mut H, scene: &Scene, new: usiz
             Err(error) => progress.note(format!("'{name}' does not follow yet: {error}")),
         }
     }
+}
+
+/// Has a server follow another one. One that takes writes was the writer for somebody, and refuses them first.
+async fn demote<H: Hands>(hands: &mut H, scene: &Scene, server: usize, source: usize) -> Result<(), ActionError> {
+    if !hands.look(server).await.map_err(scene.step("asking for its position", server))?.read_only {
+        hands.set_read_only(server, true).await.map_err(scene.step("refusing writes", server))?;
+    }
+    hands.follow(server, source).await.map_err(scene.step("following", server))
 }
 
 /// Makes `new` the writer in place of one that is there: its open transactions end, it refuses writes, and `new` has all of its before it

@@ -10,6 +10,7 @@ use weir_backend::Position;
 use weir_backend::standing::{MemberState, Source};
 
 use super::member;
+use crate::follows::Follows;
 use crate::kind::GroupKind;
 use crate::roles::{Fact, takes_writes};
 use crate::settings::GroupSettings;
@@ -19,26 +20,11 @@ const SILENT: Duration = Duration::from_millis(2500);
 /// After an action on a server has failed, it is left alone for so long.
 pub(super) const RETRY: Duration = Duration::from_secs(10);
 
-/// Whom a server follows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Follows {
-    /// Nobody.
-    Nobody,
-    /// A server of the group.
-    Member(usize),
-    /// A server that is not in the group.
-    Stranger,
-    /// It can't be told.
-    Unknown,
-}
-
 /// What is known when a decision is made.
 #[derive(Debug)]
 pub(super) struct Sight<'a> {
     /// The servers, in the configuration's order.
     pub facts: &'a [Fact],
-    /// Whom each follows.
-    pub follows: Vec<Follows>,
     /// Those that have what the group lacks.
     pub quarantined: Vec<bool>,
     /// The present writer.
@@ -148,6 +134,9 @@ pub(super) fn decide(sight: &Sight<'_>, memory: &mut Memory) -> Next {
         return Next::Nothing;
     }
     let idle = |server: &usize| memory.rests_until[*server].is_none_or(|until| sight.now >= until);
+    if still_replicates(sight) && idle(&sight.writer) {
+        return Next::Resume;
+    }
     let others = || (0..sight.facts.len()).filter(|server| *server != sight.writer).filter(idle);
     if let Some(server) = others().find(|server| writes_beside(sight, *server)) {
         return Next::Fence(server);
@@ -236,8 +225,11 @@ fn obstacle(sight: &Sight<'_>, memory: &Memory) -> Option<String> {
              without them"
         ));
     }
-    let followers: Vec<_> =
-        reached.iter().copied().filter(|server| sight.follows[*server] == Follows::Member(sight.writer)).collect();
+    let followers: Vec<_> = reached
+        .iter()
+        .copied()
+        .filter(|server| sight.facts[*server].follows == Follows::Member(sight.writer))
+        .collect();
     if followers.is_empty() {
         return Some("no replica that can be reached follows it; WEIR FAILOVER replaces it".to_owned());
     }
@@ -269,7 +261,7 @@ fn resume(sight: &Sight<'_>, memory: &Memory) -> Next {
     }
     let life = sight.facts[writer].observation.as_ref().map(|observation| observation.life);
     let made_so = memory.wrote_in[writer].is_some() && memory.wrote_in[writer] == life;
-    if made_so || sight.follows[writer] != Follows::Nobody && !has_most(sight, writer) {
+    if made_so || sight.facts[writer].follows != Follows::Nobody && !has_most(sight, writer) {
         return Next::Watch("it refuses writes (read_only)".to_owned());
     }
     if !sight.settings.automatic_failover {
@@ -279,14 +271,22 @@ fn resume(sight: &Sight<'_>, memory: &Memory) -> Next {
         return Next::Watch("it refuses writes, and could not be made to take them".to_owned());
     }
     let others = || (0..sight.facts.len()).filter(|server| *server != writer);
-    if others().any(|server| takes_writes(&sight.facts[server])) {
-        return Next::Watch("it refuses writes, and another server takes them".to_owned());
+    let mut writable = others().filter(|server| takes_writes(&sight.facts[*server]));
+    if let Some(other) = writable.find(|server| !is_replica(sight, *server)) {
+        let rests = memory.rests_until[other].is_some_and(|until| sight.now < until);
+        // One that has all that the writer has may have been promoted by hand.
+        return match writes_beside(sight, other) && !covers(sight, other, writer) && !rests {
+            true => Next::Fence(other),
+            false => Next::Watch(
+                "it refuses writes, and another server takes them; WEIR SET WRITER sends them there".to_owned(),
+            ),
+        };
     }
-    if let Some(best) = best(sight) {
+    let knows = memory.wrote_in[writer].is_some() && sight.settings.is_only_weir;
+    if let Some(best) = best(sight, knows) {
         return Next::Appoint(best);
     }
     // Who has nothing that the writer lacks may follow it already now; another one only if this Weir knows who wrote last.
-    let knows = memory.wrote_in[writer].is_some() && sight.settings.is_only_weir;
     let idle = |server: &usize| memory.rests_until[*server].is_none_or(|until| sight.now >= until);
     let may_follow = |server: &usize| knows || covers(sight, writer, *server);
     let stray = others().filter(idle).filter(may_follow).find(|server| strays(sight, *server));
@@ -294,7 +294,7 @@ fn resume(sight: &Sight<'_>, memory: &Memory) -> Next {
         return Next::Rejoin(stray);
     }
     let settled = |server: usize| {
-        let follows = sight.facts[server].up && sight.follows[server] == Follows::Member(writer);
+        let follows = sight.facts[server].up && sight.facts[server].follows == Follows::Member(writer);
         follows || (knows && sight.quarantined[server])
     };
     let count = others().filter(|server| settled(*server)).count();
@@ -308,24 +308,17 @@ fn resume(sight: &Sight<'_>, memory: &Memory) -> Next {
     Next::Resume
 }
 
-/// All that a server has, applied or not.
-fn has(sight: &Sight<'_>, server: usize) -> Option<Position> {
-    let mut has = Position::clone(&sight.facts[server].observation.as_ref()?.visible);
-    if let Some(source) = source(sight, server) {
-        has.add(&source.received);
-    }
-    Some(has)
-}
-
 /// Whether a server has all that another one has.
 fn covers(sight: &Sight<'_>, server: usize, other: usize) -> bool {
-    let (own, others) = (has(sight, server), has(sight, other));
-    own.zip(others).is_some_and(|(own, others)| own.covers(&others))
+    sight.facts[server].covers(&sight.facts[other])
 }
 
 /// The server that has all that any has, if the writer has not, and all can be asked: nothing is lost if it writes.
-fn best(sight: &Sight<'_>) -> Option<usize> {
-    let may = |server: &usize| has_most(sight, *server) && sight.facts[*server].promotion.allows();
+fn best(sight: &Sight<'_>, knows: bool) -> Option<usize> {
+    let may = |server: &usize| {
+        let judged = knows && sight.quarantined[*server];
+        has_most(sight, *server) && sight.facts[*server].promotion.allows() && !judged
+    };
     if has_most(sight, sight.writer) { None } else { (0..sight.facts.len()).find(may) }
 }
 
@@ -333,6 +326,11 @@ fn best(sight: &Sight<'_>) -> Option<usize> {
 fn has_most(sight: &Sight<'_>, server: usize) -> bool {
     let mut all = 0..sight.facts.len();
     all.all(|other| sight.facts[other].up && (other == server || covers(sight, server, other)))
+}
+
+/// Whether a server follows one of the group. It may take writes all the same, and is nobody's writer.
+fn is_replica(sight: &Sight<'_>, server: usize) -> bool {
+    matches!(sight.facts[server].follows, Follows::Member(_))
 }
 
 /// Whether all that is known was said after something was last done.
@@ -346,26 +344,36 @@ fn said_since(sight: &Sight<'_>, memory: &Memory) -> bool {
 
 /// Whom the writer follows, if that one follows nobody, and no server takes writes: all of them restarted, and were read-only before.
 fn head(sight: &Sight<'_>) -> Option<usize> {
-    let Follows::Member(head) = sight.follows[sight.writer] else { return None };
-    let writes = sight.facts.iter().any(takes_writes);
-    let is_head = sight.follows[head] == Follows::Nobody && sight.facts[head].up && covers(sight, head, sight.writer);
+    let Follows::Member(head) = sight.facts[sight.writer].follows else { return None };
+    let writes = (0..sight.facts.len()).any(|server| takes_writes(&sight.facts[server]) && !is_replica(sight, server));
+    let is_head =
+        sight.facts[head].follows == Follows::Nobody && sight.facts[head].up && covers(sight, head, sight.writer);
     (is_head && !writes).then_some(head)
 }
 
 /// A server that takes writes though another is the writer, follows nobody, and lets others follow the writer: one that was replaced.
 fn writes_beside(sight: &Sight<'_>, server: usize) -> bool {
     let others = (0..sight.facts.len()).filter(|other| *other != server && *other != sight.writer);
-    let mut followed = others.map(|other| sight.follows[other]);
+    let mut followed = others.map(|other| sight.facts[other].follows);
     let writer_is_followed = followed.any(|follows| follows == Follows::Member(sight.writer));
     let alone = sight.facts.len() == 2;
-    takes_writes(&sight.facts[server]) && sight.follows[server] == Follows::Nobody && (writer_is_followed || alone)
+    takes_writes(&sight.facts[server])
+        && sight.facts[server].follows == Follows::Nobody
+        && (writer_is_followed || alone)
+}
+
+/// The writer takes writes, and is a replica yet of one that does not: it was one that did not refuse writes when it became the writer.
+fn still_replicates(sight: &Sight<'_>) -> bool {
+    let Follows::Member(source) = sight.facts[sight.writer].follows else { return false };
+    let source = &sight.facts[source];
+    source.up && !takes_writes(source) && source.follows != Follows::Member(sight.writer)
 }
 
 /// A read-only server that follows nobody, or another one of the group.
 fn strays(sight: &Sight<'_>, server: usize) -> bool {
     let fact = &sight.facts[server];
     let read_only = fact.observation.as_ref().is_some_and(|observation| observation.read_only);
-    let elsewhere = match sight.follows[server] {
+    let elsewhere = match sight.facts[server].follows {
         Follows::Nobody => true,
         Follows::Member(other) => other != sight.writer,
         Follows::Stranger | Follows::Unknown => false,

@@ -23,16 +23,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
+use weir_backend::Replaceable;
 use weir_backend::monitor::MonitorSettings;
 use weir_backend::server::Health;
-use weir_backend::standing::Source;
-use weir_backend::{Address, Replaceable, Server};
 
+use crate::follows::Follows;
 use crate::group::Group;
 use crate::kind::GroupKind;
 pub use actions::ActionError;
 use actions::Scene;
-use decide::{Follows, Memory, Next, RETRY, Sight};
+use decide::{Memory, Next, RETRY, Sight};
 use hands::Hands;
 use records::Progress;
 pub use records::{Action, Record, Records};
@@ -86,13 +86,16 @@ pub struct Failover {
 impl Failover {
     /// Of a group, with Weir's own account. What commands begin runs on `control`, to its end.
     pub fn new(group: Arc<Group>, account: Replaceable<MonitorSettings>, control: Handle) -> Failover {
-        let memory = Mutex::new(Memory::new(group.servers.len()));
+        let mut memory = Memory::new(group.servers.len());
+        if let Some(writer) = group.recalled() {
+            memory.promoted(writer);
+        }
         Failover {
             group,
             account,
             control,
             acting: tokio::sync::Mutex::default(),
-            memory,
+            memory: Mutex::new(memory),
             notice: Mutex::default(),
             records: Records::default(),
         }
@@ -165,7 +168,7 @@ impl Failover {
                     tracing::info!(group = %self.group.settings().name, server = %self.name(server), "all others follow it: it is the writer");
                     self.group.install_writer(server);
                 }
-                Next::Resume => self.resume().await,
+                Next::Resume => drop(self.resume("it came back, and has all that the others have").await),
                 Next::Fence(server) => self.fence(server).await,
                 Next::Rejoin(server) => self.rejoin(server).await,
             }
@@ -189,25 +192,9 @@ impl Failover {
         let facts = self.group.present_facts(now);
         let view = self.group.view();
         let settings = self.group.settings();
-        let follows = (0..facts.len()).map(|server| self.follows(server)).collect();
         let quarantined = self.group.quarantined().iter().map(Option::is_some).collect();
         let (writer, kind) = (view.writer, view.kind);
-        look(&Sight { facts: &facts, follows, quarantined, writer, kind, settings: &settings, now })
-    }
-
-    fn follows(&self, server: usize) -> Follows {
-        let Some(standing) = self.group.servers[server].standing() else { return Follows::Unknown };
-        match &standing.source {
-            _ if standing.source_unknown.is_some() => Follows::Unknown,
-            None => Follows::Nobody,
-            Some(source) => {
-                let servers = &self.group.servers;
-                match servers.iter().position(|member| is_at(member, source, servers)) {
-                    Some(member) => Follows::Member(member),
-                    None => Follows::Stranger,
-                }
-            }
-        }
+        look(&Sight { facts: &facts, quarantined, writer, kind, settings: &settings, now })
     }
 
     fn scene(&self) -> Scene {
@@ -270,14 +257,16 @@ impl Failover {
         format!("'{}' can't be used for {:.1} s: {why}", self.name(writer), facts.since.elapsed().as_secs_f64())
     }
 
-    async fn resume(&self) {
+    /// Has the writer take writes, and follow nobody.
+    async fn resume(&self, why: &str) -> Result<(), ActionError> {
         let (scene, mut hands) = (self.scene(), self.hands());
         let group = self.group.settings().name.clone();
         let mut progress = Progress::begin(&group, Action::Resume, &scene.names[scene.writer]);
-        progress.note("it came back read-only, and has all that the others have");
+        progress.note(why);
         let resumed = actions::resume(&mut hands, &scene).await;
         self.rest_if_failed(scene.writer, resumed.is_err());
         progress.end(&self.records, &resumed);
+        resumed
     }
 
     async fn fence(&self, server: usize) {
@@ -347,16 +336,22 @@ impl Failover {
             GroupKind::Static => return refused(UNKNOWN_KIND.to_owned()),
             elects => return refused(format!("a group of kind {} chooses its writer itself", elects.name())),
         }
-        if wanted == Some(view.writer) {
-            return refused(format!("'{}' is the writer", self.name(view.writer)));
+        let writer = view.writer;
+        let is_up = self.group.servers[writer].facts().health == Health::Up;
+        let refuses = self.group.servers[writer].observation().is_some_and(|observation| observation.read_only);
+        let name = self.name(writer);
+        match wanted {
+            // They can't agree who wrote last, or somebody has made it read-only: whoever asks has decided.
+            Some(wanted) if wanted == writer && is_up && refuses => {
+                Ok(self.resume("it is to take writes again").await?)
+            }
+            None if is_up && refuses => refused(format!(
+                "the writer, '{name}', is there, and refuses writes: name the server that is to take them (WEIR FAILOVER TO server)"
+            )),
+            Some(wanted) if wanted == writer => refused(format!("'{name}' is the writer")),
+            _ if is_up && !refuses => refused(format!("the writer, '{name}', is there; use WEIR SWITCHOVER TO server")),
+            _ => Ok(self.replace(wanted, false).await?),
         }
-        if self.group.servers[view.writer].facts().health == Health::Up {
-            return refused(format!(
-                "the writer, '{}', is there; use WEIR SWITCHOVER TO server",
-                self.name(view.writer)
-            ));
-        }
-        Ok(self.replace(wanted, false).await?)
     }
 
     /// `WEIR SWITCHOVER TO`: makes a server the writer in place of one that is there. Nothing is lost, and clients wait meanwhile.
@@ -451,7 +446,7 @@ impl Failover {
             why.clone()
         } else if view.kind == GroupKind::Static {
             UNKNOWN_KIND.to_owned()
-        } else if view.kind == GroupKind::Async && self.follows(new) != Follows::Member(scene.writer) {
+        } else if view.kind == GroupKind::Async && self.group.follows(new) != Follows::Member(scene.writer) {
             "it does not follow the writer".to_owned()
         } else {
             return Ok(());
@@ -463,29 +458,4 @@ impl Failover {
     pub fn history(&self) -> Vec<Arc<Record>> {
         self.records.all()
     }
-}
-
-/// Whether a replica that follows `source` follows this server. Replicas may know a server by another name than Weir does: the port decides,
-/// if only one server of the group has it.
-fn is_at(server: &Server, source: &Source, all: &[Arc<Server>]) -> bool {
-    let has_port = |server: &Server| ports_of(server).contains(&Some(source.port));
-    if !has_port(server) {
-        return false;
-    }
-    let report_host = server.standing().and_then(|standing| standing.report_host.clone());
-    let host = match &server.settings.address {
-        Address::Tcp { host, .. } => Some(host.as_str()),
-        Address::Unix(_) => None,
-    };
-    let is_only = all.iter().filter(|other| has_port(other)).count() == 1;
-    is_only || [host, report_host.as_deref()].contains(&Some(source.host.as_str()))
-}
-
-/// The port that Weir connects to, and the one that the server listens on: between the two there may be a forwarder.
-fn ports_of(server: &Server) -> [Option<u16>; 2] {
-    let address = match &server.settings.address {
-        Address::Tcp { port, .. } => Some(*port),
-        Address::Unix(_) => None,
-    };
-    [address, server.standing().map(|standing| standing.port)]
 }

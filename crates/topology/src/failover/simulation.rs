@@ -1,7 +1,8 @@
 //! Groups of simulated servers whose machines die and whose links break, under the decisions and the sequences of steps that real groups get.
 //!
 //! Everything happens in one thread and in virtual time, from a seed: a history that fails can be run again (`WEIR_SEED`). Commits wait for one
-//! replica (lossless semi-synchronous replication), and Weirs watch the group from several places.
+//! replica (lossless semi-synchronous replication), and Weirs watch the group from several places, and start again, with what they have kept or
+//! without.
 //!
 //! What must always hold: a transaction that a client was told of is never lost; two servers never both acknowledge; when all faults have ended,
 //! there is a writer again, everybody follows it, and clients can write.
@@ -14,9 +15,10 @@ use std::time::{Duration, Instant};
 use weir_backend::{Observation, Position, Standing};
 
 use super::actions::{self, ActionError, Scene};
-use super::decide::{Follows, Memory, Next, RETRY, Sight, decide, needed};
+use super::decide::{Memory, Next, RETRY, Sight, decide, needed};
 use super::records::{Action, Progress};
 use crate::fixtures;
+use crate::follows::Follows;
 use crate::kind::GroupKind;
 use crate::roles::{self, Fact, State};
 use crate::settings::{GroupSettings, Promotion};
@@ -28,6 +30,8 @@ const STEP: Duration = Duration::from_millis(100);
 /// A Weir: what it remembers.
 struct Weir {
     number: usize,
+    /// It has seen another writer than the configured one, and so keeps who writes.
+    keeps: bool,
     state: State,
     memory: Memory,
     down_since: Vec<Option<Instant>>,
@@ -38,10 +42,21 @@ impl Weir {
     fn new(number: usize, servers: usize) -> Weir {
         Weir {
             number,
+            keeps: false,
             state: State::new(0, servers),
             memory: Memory::new(servers),
             down_since: vec![None; servers],
             last: vec![None; servers],
+        }
+    }
+
+    /// Another process takes its place. What it has kept of the writer is there, unless its disk is lost as well.
+    fn restart(&mut self, disk_is_lost: bool) {
+        let (writer, servers, kept) = (self.state.writer(), self.last.len(), self.keeps && !disk_is_lost);
+        *self = Weir { keeps: kept, ..Weir::new(self.number, servers) };
+        if kept {
+            self.state = State::remembering(writer, GroupKind::Async, servers);
+            self.memory.promoted(writer);
         }
     }
 
@@ -63,23 +78,25 @@ impl Weir {
         let last = self.last[server].clone();
         let down_for = self.down_since[server].map_or(Duration::ZERO, |since| now - since);
         let (observation, standing) = last.unzip();
-        Fact { up, down_for, observation, standing, as_of: Some(now), ..fixtures::fact(None, None) }
+        let follows = self.follows(server);
+        Fact { up, down_for, observation, standing, follows, as_of: Some(now), ..fixtures::fact(None, None) }
     }
 
     /// Looks once, and does what has to be done.
     fn act(&mut self, world: &mut World, now: Instant, settings: &GroupSettings) {
         let facts = self.facts(world, now);
         let view = roles::decide(&facts, &mut self.state, settings, now);
-        let follows = (0..facts.len()).map(|server| self.follows(server)).collect();
+        self.keeps |= view.writer != 0;
         let quarantined = self.state.quarantined.iter().map(Option::is_some).collect();
-        let sight =
-            Sight { facts: &facts, follows, quarantined, writer: view.writer, kind: GroupKind::Async, settings, now };
+        let sight = Sight { facts: &facts, quarantined, writer: view.writer, kind: GroupKind::Async, settings, now };
         let next = decide(&sight, &mut self.memory);
         let scene = Scene {
             names: (0..facts.len()).map(|server| server.to_string()).collect(),
             writer: view.writer,
             replicas: (0..facts.len())
-                .filter(|server| *server != view.writer && facts[*server].up)
+                .filter(|server| {
+                    *server != view.writer && facts[*server].up && self.state.quarantined[*server].is_none()
+                })
                 .map(|server| (server, Promotion::Neutral))
                 .collect(),
             needed: needed(&sight),
@@ -167,8 +184,10 @@ fn run(seed: u64) -> Result<(), String> {
         is_only_weir: weirs == 1,
         ..GroupSettings::default()
     };
+    let mut restarts = Chance(seed ^ 0xfee1);
+    world.nodes[0].starts_read_only = !restarts.one_in(3);
     let mut observers: Vec<_> = (0..weirs).map(|number| Weir::new(number, servers)).collect();
-    let mut now = Instant::now() + Duration::from_secs(1000);
+    let (mut now, mut forgot) = (Instant::now() + Duration::from_secs(1000), false);
     for step in 0..900 {
         if step == 600 {
             world.mend_all();
@@ -185,13 +204,21 @@ fn run(seed: u64) -> Result<(), String> {
             return Err(format!("{told_by:?} acknowledged at once; {:#?}", world.story));
         }
         for observer in &mut observers {
+            if world.faults && restarts.one_in(100) {
+                let disk_is_lost = restarts.one_in(4);
+                forgot |= disk_is_lost;
+                observer.restart(disk_is_lost);
+                world.tell(format!("weir {} restarts, and remembers {:?}", observer.number, observer.state.recalled()));
+            }
             observer.act(&mut world, now, &settings);
         }
         now += STEP;
     }
-    let writers: Vec<_> = (0..servers).filter(|server| !world.nodes[*server].read_only).collect();
+    // A replica that does not refuse writes is nobody's writer.
+    let writes = |server: &usize| !world.nodes[*server].read_only && world.nodes[*server].source.is_none();
+    let writers: Vec<_> = (0..servers).filter(writes).collect();
     let covers_all = |server: &Node| world.nodes.iter().all(|other| server.log().covers(&other.log()));
-    if weirs > 1 && writers.is_empty() && !world.nodes.iter().any(covers_all) {
+    if (forgot || weirs > 1 && writers.is_empty()) && !world.nodes.iter().any(covers_all) {
         // Histories have parted, and no Weir can be sure that it knows who wrote last: that is left to a person.
         return Ok(());
     }

@@ -173,3 +173,51 @@ fn what_a_hand_says_holds() {
     let view = decide(&[fact(now, false), fact(now, false)], &mut state, &settings(), now);
     assert_eq!(uses(&view), "rw");
 }
+
+#[test]
+fn who_is_remembered_stays_the_writer_though_the_old_one_is_back() {
+    let now = Instant::now() + Duration::from_secs(100);
+    let life = |fact: Fact, life: u64| {
+        let observation = Observation { life, ..fact.observation.as_deref().expect("it has one").clone() };
+        Fact { observation: Some(Arc::new(observation)), ..fact }
+    };
+    let follows = |fact: Fact, whom: Follows| Fact { follows: whom, ..fact };
+    let step = |state: &mut State, facts: &[Fact]| decide(facts, state, &settings(), now).writer;
+    // Not even as the only server that takes writes.
+    let mut state = State::remembering(1, GroupKind::Async, 2);
+    assert_eq!(step(&mut state, &[fact(now, false), down(now, 1)]), 1);
+    assert_eq!(step(&mut state, &[fact(now, false), fact(now, true)]), 1);
+    assert_eq!(
+        step(&mut state, &[life(fact(now, false), 2), fact(now, true)]),
+        1,
+        "it was never seen to refuse writes"
+    );
+    // A tool that follows its own rules has promoted it.
+    let mut state = State::remembering(1, GroupKind::Static, 2);
+    assert_eq!(step(&mut state, &[fact(now, false), fact(now, true)]), 0);
+    // Somebody has changed the writer meanwhile.
+    let mut state = State::remembering(1, GroupKind::Async, 2);
+    assert_eq!(step(&mut state, &[fact(now, false), follows(fact(now, true), Follows::Member(0))]), 0);
+}
+
+#[test]
+fn a_server_that_has_restarted_with_writes_allowed_was_not_promoted() {
+    let now = Instant::now() + Duration::from_secs(100);
+    let async_settings = GroupSettings { kind: Some(GroupKind::Async), ..settings() };
+    let at = |fact: Fact, life: u64, sequence: u64| {
+        let position = Arc::new(Position::parse(true, &format!("0-1-{sequence}")).expect("a position"));
+        let observation = fact.observation.as_deref().expect("it has one").clone();
+        let observation = Observation { life, visible: position.clone(), applied: position, ..observation };
+        Fact { observation: Some(Arc::new(observation)), ..fact }
+    };
+    let cases =
+        [("the same life", 1, 5, 1), ("restarted, and lacks data", 2, 5, 0), ("restarted, with all data", 2, 7, 1)];
+    for (what, life, sequence, writer) in cases {
+        let mut state = State::new(0, 2);
+        let writes = at(fact(now, false), 1, 7);
+        let mut step = |facts: &[Fact]| decide(facts, &mut state, &async_settings, now).writer;
+        assert_eq!(step(&[writes.clone(), at(fact(now, true), 1, 5)]), 0);
+        let gone = Fact { up: false, down_for: Duration::from_secs(1), ..writes };
+        assert_eq!(step(&[gone, at(fact(now, false), life, sequence)]), writer, "{what}");
+    }
+}

@@ -28,7 +28,7 @@ use crate::logging::LogControl;
 
 /// Bound on writing what is left of the logs at the end.
 const LOG_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a process that takes over waits to know its servers before it takes clients.
+/// How long a process that takes over, or that may find another writer than the configured one, waits to know its servers before it takes clients.
 const KNOWN_WITHIN: Duration = Duration::from_secs(15);
 /// How often it is looked whether it knows them.
 const LOOK: Duration = Duration::from_millis(10);
@@ -108,6 +108,7 @@ pub(crate) fn run(start: Start) -> Result<(), ServeError> {
     let _inside = control.enter();
     super::watch_servers(&control, &endpoint);
     super::discovery::watch(&control, config, &endpoint.groups, &endpoint.monitor);
+    control.spawn(super::writers::keep(live.clone(), endpoint.groups.clone()));
     let workers = super::start_workers(config, &endpoint, &pool)?;
     let signals = Signals::new()?;
     let (oversight, sharding) = (endpoint.oversight.clone(), endpoint.sharding.clone());
@@ -160,8 +161,11 @@ impl Process {
     async fn serve(&mut self, mut sockets: Sockets, predecessor: Option<Predecessor>) -> Result<(), ServeError> {
         if let Some(predecessor) = predecessor {
             self.take_over(&mut sockets, predecessor).await?;
-        } else if let Ok(mover) = self.endpoint.commands.mover() {
-            mover.start();
+        } else {
+            self.know_groups().await;
+            if let Ok(mover) = self.endpoint.commands.mover() {
+                mover.start();
+            }
         }
         let mut successors = match &mut sockets.control {
             Some(control) => control.watch(sockets.offer.clone())?,
@@ -236,6 +240,16 @@ impl Process {
         }
         tracing::info!(pid, "took over: the old process lets its sessions leave");
         Ok(())
+    }
+
+    /// Waits until it is known who writes: it may be another server than the configuration says.
+    async fn know_groups(&self) {
+        if self.endpoint.groups.iter().any(|group| group.may_split()) {
+            self.know_servers().await;
+        }
+        for group in &self.endpoint.groups {
+            group.look(std::time::Instant::now());
+        }
     }
 
     /// Waits until each server has been asked once: clients are greeted in the writer's name.

@@ -13,6 +13,7 @@ mod oversight;
 mod sharding;
 mod stop;
 mod takeover;
+mod writers;
 
 use std::io;
 use std::num::NonZeroU64;
@@ -111,6 +112,7 @@ fn pool_settings(config: &CheckedConfig) -> PoolSettings {
 /// What all sessions share. `control` runs what shards are asked; `takeover`: another process writes the catalog for now.
 fn endpoint(config: &CheckedConfig, control: &tokio::runtime::Runtime, takeover: bool) -> Result<Endpoint, ServeError> {
     let groups = groups(config)?;
+    writers::recall(config, &groups);
     let monitor = Arc::new(ArcSwap::from_pointee(monitor_settings(config)));
     let sharding = sharding::open(config, &groups, &monitor, control, takeover)?;
     let (max, max_user) = client_limits(config);

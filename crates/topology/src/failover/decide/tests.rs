@@ -3,6 +3,7 @@ use weir_backend::{Observation, Standing};
 
 use super::*;
 use crate::fixtures::{self, with};
+use crate::follows::Follows;
 
 /// A time with room before it.
 fn now() -> Instant {
@@ -23,8 +24,9 @@ fn server(now: Instant, source: Option<usize>) -> Fact {
         received: observation.visible.clone(),
         heartbeats: 0,
     });
+    let follows = source.as_ref().map_or(Follows::Nobody, |_| Follows::Member(0));
     let standing = Standing { source, ..fixtures::standing(now) };
-    fixtures::fact(Some(observation), Some(standing))
+    Fact { follows, ..fixtures::fact(Some(observation), Some(standing)) }
 }
 
 fn down(fact: Fact, seconds: u64) -> Fact {
@@ -49,19 +51,7 @@ fn acknowledging(fact: Fact, writes: bool) -> Fact {
 }
 
 fn sight<'a>(facts: &'a [Fact], settings: &'a GroupSettings, now: Instant) -> Sight<'a> {
-    let follows = |fact: &Fact| match fact.standing.as_ref().and_then(|standing| standing.source.as_ref()) {
-        Some(_) => Follows::Member(0),
-        None => Follows::Nobody,
-    };
-    Sight {
-        follows: facts.iter().map(follows).collect(),
-        quarantined: vec![false; facts.len()],
-        facts,
-        writer: 0,
-        kind: GroupKind::Async,
-        settings,
-        now,
-    }
+    Sight { quarantined: vec![false; facts.len()], facts, writer: 0, kind: GroupKind::Async, settings, now }
 }
 
 #[test]
@@ -175,9 +165,8 @@ fn servers_that_are_out_of_place_are_put_into_it() {
         Fact { observation: Some(Arc::new(observation)), ..fact }
     };
     let decide_for = |facts: &[Fact], follows: &[Follows], memory: &mut Memory| {
-        let mut sight = sight(facts, &settings, now);
-        sight.follows = follows.to_vec();
-        decide(&sight, memory)
+        let facts = facts.iter().zip(follows).map(|(fact, follows)| Fact { follows: *follows, ..fact.clone() });
+        decide(&sight(&facts.collect::<Vec<_>>(), &settings, now), memory)
     };
     use Follows::{Member, Nobody, Stranger, Unknown};
     let cases: Vec<(&str, Vec<Fact>, Vec<Follows>, Next)> = vec![
