@@ -70,7 +70,8 @@ fn read(path: &Path) -> io::Result<Records> {
 fn write(path: &Path, records: &Records) -> io::Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(directory)?;
-    let partial = path.with_extension("partial");
+    // Another process of this Weir, or another Weir, may be writing too.
+    let partial = path.with_extension(format!("{}.partial", std::process::id()));
     let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&partial)?;
     file.write_all(&serde_json::to_vec_pretty(records)?)?;
     file.sync_all()?;
