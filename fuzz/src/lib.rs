@@ -41,6 +41,7 @@ impl<'a> Input<'a> {
             ignore_space: byte & 4 != 0,
             lead_bytes: lead_bytes[usize::from(byte >> 3) % 4],
             dialect: dialects[usize::from(byte >> 5) % 3],
+            version: 0,
         }
     }
 

@@ -47,7 +47,20 @@ pub(crate) fn lex_mode(profile: &Profile, identity: &Identity) -> LexMode {
     let charset = profile.variable("character_set_client").unwrap_or_default();
     lex.lead_bytes = LeadBytes::of_charset(charset_of(charset));
     lex.dialect = if identity.mariadb { Dialect::MariaDb } else { Dialect::MySql };
+    lex.version = version_number(&identity.version);
     lex
+}
+
+/// A greeting's version (`9.7.4`, `5.5.5-10.11.19-MariaDB`) as executable comments name it; 0 if it has another form.
+fn version_number(greeting: &[u8]) -> u32 {
+    let greeting = greeting.strip_prefix(b"5.5.5-").unwrap_or(greeting);
+    let mut parts = greeting.split(|byte| !byte.is_ascii_digit()).take(3).map(|digits| {
+        let digits = std::str::from_utf8(digits).ok()?;
+        digits.parse::<u32>().ok().filter(|part| *part < 100)
+    });
+    let mut part = || parts.next().flatten();
+    let version = (|| Some(part()? * 10_000 + part()? * 100 + part()?))();
+    version.unwrap_or(0)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -98,5 +111,25 @@ impl Beginnings {
         }
         in_databases.insert(database.into(), (profile.clone(), with.clone()));
         with
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::version_number;
+
+    #[test]
+    fn a_greeting_has_the_number_that_comments_name() {
+        for (greeting, number) in [
+            ("9.7.4", 90_704),
+            ("8.0.36-28.1", 80_036),
+            ("10.11.19-MariaDB-log", 101_119),
+            ("5.5.5-10.6.2-MariaDB", 100_602),
+            ("Weir", 0),
+            ("9.7", 0),
+            ("9.700.1", 0),
+        ] {
+            assert_eq!(version_number(greeting.as_bytes()), number, "{greeting}");
+        }
     }
 }

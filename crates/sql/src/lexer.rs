@@ -123,7 +123,8 @@ pub struct Lexer<'a> {
     /// Where an executable comment would end if it were skipped.
     code_end: usize,
     conditional: Conditional,
-    skip_conditional: bool,
+    /// Comments that only some servers run are read in the other way than the mode has it.
+    read_otherwise: bool,
     /// The next byte, if it can be in a name, starts one: the token before is a `.`.
     name_follows: bool,
     /// The last token was a word that ends here.
@@ -170,7 +171,7 @@ impl<'a> Lexer<'a> {
             in_code: false,
             code_end: 0,
             conditional: Conditional::None,
-            skip_conditional: false,
+            read_otherwise: false,
             name_follows: false,
             last_word: (0, 0),
         }
@@ -181,9 +182,10 @@ impl<'a> Lexer<'a> {
         Self { pos: part.start, limit: part.end, ..Self::new(sql, mode) }
     }
 
-    /// Treats executable comments that only some servers run as plain comments, instead of as code.
-    pub(crate) fn skipping_conditional(mut self) -> Self {
-        self.skip_conditional = true;
+    /// Reads executable comments that only some servers run as other servers than the mode's would: as plain comments instead of as code, or
+    /// the other way round.
+    pub(crate) fn reading_otherwise(mut self) -> Self {
+        self.read_otherwise = true;
         self
     }
 

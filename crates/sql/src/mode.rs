@@ -21,11 +21,19 @@ pub struct LexMode {
     pub lead_bytes: LeadBytes,
     /// The kind of server, which decides which functions are built in and which executable comments run.
     pub dialect: Dialect,
+    /// The server's version, as executable comments name it: 90704, 101119. 0: not known. A server that is newer may stand beside it, so what a
+    /// text does is still judged for both ways of reading its comments.
+    pub version: u32,
 }
 
 impl LexMode {
+    /// Whether an executable comment of this version runs, if that depends on the server's.
+    pub(crate) fn runs_version(&self, version: Option<u32>) -> bool {
+        self.version == 0 || version.is_none_or(|version| version <= self.version)
+    }
+
     /// The mode that a value of `@@sql_mode` stands for, and what combination names such as `ANSI` contain. The character
-    /// set and the dialect are left at their defaults.
+    /// set, the dialect and the version are left at their defaults.
     pub fn from_sql_mode(sql_mode: &str) -> Self {
         let mut mode = Self::default();
         for part in sql_mode.split(',').map(str::trim) {

@@ -47,7 +47,7 @@ fn read(text: &[u8], mode: LexMode, texts: bool, found: &mut NamedTransactions) 
     match lexer.conditional() {
         Conditional::None => {}
         Conditional::One { .. } => {
-            gather(&mut Lexer::new(text, mode).skipping_conditional(), text, mode, texts, found);
+            gather(&mut Lexer::new(text, mode).reading_otherwise(), text, mode, texts, found);
         }
         Conditional::Mixed => found.unsure |= named || !found.calls.is_empty() && contains(text, b"DECIDE"),
     }

@@ -31,7 +31,7 @@ pub fn first_statement(sql: &[u8], mode: LexMode) -> First {
     let (with, conditional) = end_in(&arena, lexer, mode);
     let without = match conditional {
         Conditional::None => with,
-        Conditional::One { .. } => end_in(&arena, lexer.skipping_conditional(), mode).0,
+        Conditional::One { .. } => end_in(&arena, lexer.reading_otherwise(), mode).0,
         Conditional::Mixed => None,
     };
     match with {

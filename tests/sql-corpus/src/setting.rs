@@ -41,6 +41,7 @@ impl Setting {
             ignore_space: self.modes & 16 != 0,
             lead_bytes: LeadBytes::of_charset(self.charset()),
             dialect,
+            version: 0,
         }
     }
 

@@ -180,7 +180,7 @@ pub fn classify_with(sql: &[u8], mode: LexMode, programs: &dyn Programs) -> Clas
     if conditional == Conditional::None {
         return with;
     }
-    let (without, _) = tree::read(&arena, lexer.skipping_conditional(), mode, programs);
+    let (without, _) = tree::read(&arena, lexer.reading_otherwise(), mode, programs);
     let mut class = either(with, without);
     if conditional == Conditional::Mixed {
         class.kind = TextKind::Other;

@@ -88,7 +88,7 @@ impl Lexer<'_> {
             Execution::Never => false,
             Execution::Perhaps => {
                 self.note_conditional(mariadb_only, version);
-                !self.skip_conditional
+                self.mode.runs_version(version) != self.read_otherwise
             }
         };
         if !runs {

@@ -12,6 +12,7 @@ const PLAIN: LexMode = LexMode {
     ignore_space: false,
     lead_bytes: LeadBytes::None,
     dialect: Dialect::Either,
+    version: 0,
 };
 
 /// `Kind text` of each token, one per element.
@@ -150,6 +151,18 @@ fn comments_for_other_servers_are_skipped() {
 }
 
 #[test]
+fn comments_for_newer_servers_are_skipped() {
+    let mysql = LexMode { dialect: Dialect::MySql, version: 90_704, ..PLAIN };
+    assert_eq!(texts("a /*!90704 b */ c", mysql), "a /*!90704 b */ c");
+    for newer in ["90705", "99999", "100000", "091000"] {
+        assert_eq!(texts(&format!("a /*!{newer} b */ c"), mysql), "a c", "{newer}");
+    }
+    let mariadb = LexMode { dialect: Dialect::MariaDb, version: 101_119, ..PLAIN };
+    assert_eq!(texts("a /*!101119 b */ c", mariadb), "a /*!101119 b */ c");
+    assert_eq!(texts("a /*M!101120 b */ c", mariadb), "a c");
+}
+
+#[test]
 fn dollars_quote_on_mysql_only() {
     let mysql = LexMode { dialect: Dialect::MySql, ..PLAIN };
     for (sql, expected) in [
@@ -261,6 +274,7 @@ impl Random {
             ignore_space: self.below(2) == 0,
             lead_bytes: [LeadBytes::None, LeadBytes::Gbk, LeadBytes::Big5, LeadBytes::Sjis][self.below(4)],
             dialect: [Dialect::Either, Dialect::MySql, Dialect::MariaDb][self.below(3)],
+            version: [0, 90_704, 101_119][self.below(3)],
         }
     }
 }

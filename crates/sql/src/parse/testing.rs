@@ -15,6 +15,7 @@ const fn mode(dialect: Dialect) -> LexMode {
         ignore_space: false,
         lead_bytes: LeadBytes::None,
         dialect,
+        version: 0,
     }
 }
 

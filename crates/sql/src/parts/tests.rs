@@ -9,6 +9,7 @@ const MYSQL: LexMode = LexMode {
     ignore_space: false,
     lead_bytes: LeadBytes::None,
     dialect: Dialect::MySql,
+    version: 0,
 };
 const MARIADB: LexMode = LexMode { dialect: Dialect::MariaDb, ..MYSQL };
 
