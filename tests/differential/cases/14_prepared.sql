@@ -351,3 +351,26 @@ EXECUTE q USING @t;
 PREPARE q FROM 'SHOW COLUMNS FROM t WHERE Field = ?';
 SET @t = 'v';
 EXECUTE q USING @t;
+
+## LIMIT of a parameter in changes of several shards
+CREATE TABLE t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 1), (2, 2), (3, 3), (4, 4), (5, 5);
+-- binary
+-- params: '2'
+UPDATE t SET a = a + 1 ORDER BY id LIMIT ?;
+-- binary
+-- params: '2'
+UPDATE t SET id = id + 10 ORDER BY id LIMIT ?;
+-- binary
+-- params: NULL
+DELETE FROM t ORDER BY id LIMIT ?;
+-- binary
+-- params: '2'
+DELETE FROM t ORDER BY id LIMIT ?;
+-- binary
+-- params: '1'
+INSERT INTO t SELECT id + 100, a FROM t ORDER BY id LIMIT ?;
+-- binary
+-- params: NULL
+INSERT INTO t SELECT id + 300, a FROM t ORDER BY id LIMIT ?;
+SELECT * FROM t ORDER BY id;

@@ -248,3 +248,12 @@ SET NAMES utf8mb4;
 SELECT * FROM t ORDER BY id;
 INSERT INTO k (`sö`, id) VALUES (1, 7);
 SELECT * FROM k;
+
+## what a server can't read is shown in the client's text
+CREATE TABLE u (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+-- mariadb
+TABLE u UNION ALL TABLE u;
+-- mariadb
+SELECT * FROM u UNION ALL TABLE u;
+-- mysql
+VALUES (1, 2) UNION ALL SELECT * FROM u;

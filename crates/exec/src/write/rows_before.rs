@@ -12,7 +12,7 @@ use weir_wire::error::codes;
 
 use super::WriteContext;
 use super::send::confirm;
-use crate::read::{self, Row};
+use crate::read::{self, ColumnKind, Row};
 use crate::values::row::{put_value, put_value_after};
 use crate::values::{MOST_STATEMENT, results_charset};
 use crate::{Request, ShardLease, workbench};
@@ -63,6 +63,9 @@ pub(super) fn put_key(out: &mut Vec<u8>, row: &Row<'_>, place: usize, forms: &[F
         }
         match (form, row.field(nth)) {
             (_, None) => out.extend_from_slice(b"NULL"),
+            (Form::Plain, Some(date)) if row.columns()[nth].kind == ColumnKind::Date && is_incomplete(date) => {
+                out.extend(date.iter().filter(|byte| byte.is_ascii_digit() || **byte == b'.'));
+            }
             (Form::Plain, field @ Some(_)) => put_value(out, field, &row.columns()[nth], None)?,
             (Form::Hex(Some(charset)), Some(digits)) => put_text_hex(out, digits, charset),
             (Form::Hex(None), Some(digits)) => put_binary_hex(out, digits),
@@ -70,6 +73,12 @@ pub(super) fn put_key(out: &mut Vec<u8>, row: &Row<'_>, place: usize, forms: &[F
     }
     out.push(b')');
     Ok(())
+}
+
+/// Whether a date has no month or no day. As a string, MySQL refuses it where it is only compared with, too, in a strict `sql_mode` with
+/// NO_ZERO_DATE or NO_ZERO_IN_DATE; as a number it finds the row.
+fn is_incomplete(date: &[u8]) -> bool {
+    date.get(5..7) == Some(b"00") || date.get(8..10) == Some(b"00")
 }
 
 /// All rows of a query, as rows of literals, and what was found.

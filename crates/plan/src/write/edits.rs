@@ -35,8 +35,19 @@ impl Edits {
     fn of_values(statement: &Statement<'_>, text: &[u8], values: &[Constant], mode: LexMode) -> Edits {
         let mut edits = Edits::default();
         walk(Node::Statement(statement), &mut |node: Node<'_>| {
+            if let Node::Limit(limit) = node {
+                for expr in [&limit.offset, &limit.count].into_iter().flatten() {
+                    let ExprKind::Parameter(at) = expr.kind else { continue };
+                    let rows = values.get(at as usize).and_then(number_of_rows);
+                    edits.0.extend(rows.map(|rows| {
+                        let rows = apart(text, expr.span.range(), rows.to_string().into_bytes());
+                        Edit { range: expr.span.range(), pieces: vec![Piece::Text(rows)] }
+                    }));
+                }
+            }
             if let Node::Expr(Expr { kind: ExprKind::Parameter(at), span }) = node
                 && let Some(value) = values.get(*at as usize)
+                && !edits.0.iter().any(|edit| edit.range == span.range())
             {
                 edits.replace(span.range(), apart(text, span.range(), parameter(value, mode)));
             }
@@ -101,6 +112,19 @@ impl Edits {
     /// The whole text, changed.
     pub(super) fn apply(&self, text: &[u8]) -> Vec<u8> {
         self.cut(text, 0..text.len())
+    }
+}
+
+/// The rows that the parameter of a LIMIT is: NULL and a number's digits are written as the number that servers take them for, as LIMIT has no
+/// other literals.
+fn number_of_rows(value: &Constant) -> Option<u64> {
+    match value {
+        Constant::Null => Some(0),
+        Constant::Integer(value) => u64::try_from(*value).ok(),
+        Constant::Text { bytes, .. } | Constant::Binary(bytes) if bytes.iter().all(u8::is_ascii_digit) => {
+            std::str::from_utf8(bytes).ok()?.parse().ok()
+        }
+        _ => None,
     }
 }
 

@@ -54,9 +54,10 @@ pub(super) const OF_RIGHTS: [u16; 4] = [
 /// An expression of a query of groups that its keys do not determine, which the error names by its number: shards' texts have others.
 const ER_WRONG_FIELD_WITH_GROUP: u16 = 1055;
 
-/// Whether what a shard says of its part of a statement may differ from what a server says of all of it.
+/// Whether what a shard says of its part of a statement may differ from what a server says of all of it. What it can't read is shown from the
+/// place on that it has stopped at.
 pub(super) fn is_of_part(code: u16) -> bool {
-    OF_RIGHTS.contains(&code) || code == ER_WRONG_FIELD_WITH_GROUP
+    OF_RIGHTS.contains(&code) || matches!(code, ER_WRONG_FIELD_WITH_GROUP | codes::ER_PARSE_ERROR)
 }
 
 /// What has no SQLSTATE of its own, and is about the statement all the same.

@@ -91,7 +91,7 @@ impl Session {
         timed: bool,
         what: Reading<'_>,
     ) -> Result<bool, Stopped> {
-        if !self.is_outside_transactions() {
+        if !self.is_outside_transactions() || self.transaction.unsent() {
             return Ok(false);
         }
         let Some(servers) = self.servers_of_read(statement.class, statement.hint, shards).await else {
@@ -243,7 +243,12 @@ impl Session {
         outcome: MultiShardResult,
     ) -> Result<(), Stopped> {
         // All copies of a GLOBAL table warn of the same.
-        let warned = if matches!(write.kind, WriteKind::Global(..)) { 1 } else { leased.parts.len() };
+        let copies = match &write.kind {
+            WriteKind::Global(..) => true,
+            WriteKind::Load(file) => file.copies,
+            _ => false,
+        };
+        let warned = if copies { 1 } else { leased.parts.len() };
         self.note_multi_shard(class, shards, &outcome, &mut leased.parts[..warned]).await;
         if let WriteKind::Load(file) = &write.kind
             && let Err(failure) = self.take_variables(file, &outcome, &mut leased.parts).await
