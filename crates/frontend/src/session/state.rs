@@ -90,6 +90,8 @@ pub(crate) struct SessionState {
     pub(crate) collation_unknown: bool,
     /// The characteristics of the next transaction were set, and that transaction has begun.
     pub(crate) set_transaction_used: bool,
+    /// Whether SET TRANSACTION has said READ ONLY or READ WRITE of the next transaction, or of that which it was said of and is open now.
+    pub(crate) said_read_only: Option<bool>,
     /// The connection keeps texts of the session's statements, which no reset clears away.
     pub(crate) recorded: bool,
     pub(crate) statements: HashMap<u32, PreparedStatement>,
@@ -121,6 +123,7 @@ impl SessionState {
             latest: LatestStatement::default(),
             collation_unknown: false,
             set_transaction_used: false,
+            said_read_only: None,
             recorded: false,
             statements: HashMap::new(),
             next_statement: 0,
@@ -146,16 +149,21 @@ impl SessionState {
         self.lex = lex_mode(&self.profile, identity);
     }
 
-    /// Whether transactions are read only unless they say otherwise.
+    /// Whether the session's transactions are read only unless something else is said of them.
     pub(crate) fn transactions_are_read_only(&self) -> bool {
         let set = |name| matches!(self.profile.variable(name), Some("ON" | "1"));
         set("transaction_read_only") || set("tx_read_only")
     }
 
+    /// Whether the next transaction is read only unless its beginning says otherwise.
+    pub(crate) fn next_is_read_only(&self) -> bool {
+        self.said_read_only.unwrap_or_else(|| self.transactions_are_read_only())
+    }
+
     /// The flags of a transaction that begins in this way.
     pub(crate) fn status_begun(&self, begin: &Begin) -> StatusFlags {
-        // READ WRITE says otherwise than the session.
-        let read_only = begin.read_only || !begin.may_be_refused && self.transactions_are_read_only();
+        // READ WRITE says otherwise than what is set.
+        let read_only = begin.read_only || !begin.may_be_refused && self.next_is_read_only();
         if read_only { StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY } else { StatusFlags::IN_TRANS }
     }
 

@@ -175,8 +175,17 @@ pub(super) fn may_change(class: &Class) -> bool {
 /// Whether a statement is one that a transaction, if only its own, begins or ends with.
 fn works_or_ends(class: &Class) -> bool {
     let ends = matches!(class.kind, TextKind::Commit | TextKind::Rollback | TextKind::Other);
-    !class.effects.contains(Effects::SET_TRANSACTION_ONCE)
-        && (ends || class.effects.intersects(Effects::READS | Effects::WRITES))
+    !class.effects.contains(Effects::SET_TRANSACTION_ONCE) && (ends || works(class))
+}
+
+/// Whether a statement needs a transaction. What asks for diagnostics needs none, and must find them.
+fn works(class: &Class) -> bool {
+    class.effects.intersects(Effects::READS | Effects::WRITES) && !class.effects.contains(Effects::USES_WARNINGS)
+}
+
+/// Whether a server has refused a statement as one that writes in a READ ONLY transaction: none has begun for it.
+fn is_refused(outcome: &ReplyOutcome) -> bool {
+    outcome.error.is_some_and(|(code, _)| code == codes::ER_CANT_EXECUTE_IN_READ_ONLY)
 }
 
 /// Whether a statement can neither begin nor end a transaction but by its reading of rows.
@@ -199,8 +208,7 @@ impl Session {
     pub(super) fn may_write(&self) -> Result<(), Failure> {
         let read_only = match self.state.in_transaction() {
             true => self.transaction.read_only || self.state.own_status().contains(StatusFlags::IN_TRANS_READONLY),
-            // The servers know what is said of the next transaction alone.
-            false => !self.state.pins.contains(Pins::SET_TRANSACTION) && self.state.transactions_are_read_only(),
+            false => self.state.next_is_read_only(),
         };
         if read_only { Err(writes_in_read_only(self.identity.mariadb)) } else { Ok(()) }
     }
@@ -220,6 +228,7 @@ impl Session {
     /// The transaction is over.
     pub(super) fn forget_transaction(&mut self) {
         self.transaction.forget();
+        self.state.said_read_only = None;
         self.replay.forget();
         self.current.wrote = false;
     }
@@ -330,8 +339,8 @@ impl Session {
             let start = "START TRANSACTION READ ONLY".to_owned();
             return characteristics.into_iter().chain([start]).chain(savepoints).collect();
         }
-        // The transaction's beginning has said otherwise than the session, which XA START can't.
-        if self.state.transactions_are_read_only() {
+        // The transaction's beginning has said otherwise than what is set, which XA START can't.
+        if self.state.next_is_read_only() {
             characteristics.push("SET TRANSACTION READ WRITE".to_owned());
         }
         let first = shard_id(self.transaction.first);
@@ -362,6 +371,9 @@ impl Session {
             (false, false) if only_reads(class) && !self.state.status.contains(StatusFlags::AUTOCOMMIT) => {
                 self.transaction.unsent |= self.transaction.is_announced();
             }
+            // Neither a PREPARE begins one, nor what servers refuse for what was said.
+            (false, false) if outcome.prepared.is_some() => {}
+            (false, false) if is_refused(outcome) && self.transaction.is_announced() => {}
             (false, false) => {
                 let unsent = self.transaction.unsent;
                 if !unsent && !self.transaction.characteristics.is_empty() {
@@ -422,8 +434,8 @@ impl Session {
         if first.ends_on_replica {
             self.end_transaction_on_reader().await?;
         }
-        if first.keeps_characteristics {
-            self.keep_characteristics(statement);
+        if let Some(read_only) = first.keeps_characteristics {
+            self.keep_characteristics(read_only, statement);
         }
         Ok(())
     }
@@ -433,7 +445,7 @@ impl Session {
         match act {
             TransactionAct::Snapshot(read_only) => self.begin_with_snapshot(read_only).await,
             TransactionAct::End(ends) => self.end_by_statement(&ends).await,
-            TransactionAct::Characteristics => self.set_transaction(statement).await,
+            TransactionAct::Characteristics(read_only) => self.set_transaction(read_only, statement).await,
             TransactionAct::Savepoint { kind, unheard } => self.savepoint(&kind, unheard, statement.text).await,
         }
     }

@@ -38,7 +38,7 @@ use weir_shards::Sharding;
 use weir_sql::ast::StatementKind;
 use weir_sql::{Class, Effects, Lexer, Pins, TextKind};
 use weir_wire::Failure;
-use weir_wire::error::not_supported;
+use weir_wire::error::{codes, not_supported};
 
 use super::Session;
 use super::statement::Statement;
@@ -83,9 +83,16 @@ impl Session {
     /// Runs a plan on several shards, and ends the transaction that it may have begun for the statement alone.
     pub(super) async fn run_plan(&mut self, statement: &Statement<'_>, plan: Plan) -> Result<(), Stopped> {
         let Some(sharding) = self.sharding() else { return Err(not_supported("There are no shards").into()) };
+        let said = (!self.state.in_transaction()).then(|| self.said_of_transaction());
         let ran = self.run_limited(&sharding, statement, plan).await;
         self.temporary_catalog = None;
         self.end_statement(false).await?;
+        if let (Err(Stopped::Refused(failure)), Some(said)) = (&ran, said)
+            && failure.code == codes::ER_CANT_EXECUTE_IN_READ_ONLY
+        {
+            // A server would have begun no transaction for it.
+            self.say_again(said);
+        }
         match ran {
             Err(refused) => Err(Box::pin(self.or_its_mistake(&sharding, statement, refused)).await),
             Ok(()) => Ok(()),

@@ -69,7 +69,7 @@ impl Session {
                 return Err(mistake.into());
             }
             // Such a transaction may write to the session's temporary tables.
-            if self.temporary_catalog.is_none() {
+            if !self.inserts_into_temporary(sharding, statement) {
                 may_write?;
             }
             if let Some((shard, text)) = wanted.none.clone() {

@@ -68,6 +68,13 @@ impl Session {
         Some((folded(database), folded(name.name.name)))
     }
 
+    /// Whether an INSERT or REPLACE is one into a temporary table.
+    pub(super) fn inserts_into_temporary(&self, sharding: &Sharding, asked: &Statement<'_>) -> bool {
+        let Some(StatementKind::Insert(insert)) = asked.only().map(|statement| statement.kind) else { return false };
+        let name = self.full_name(&insert.table, &sharding.catalog());
+        name.is_some_and(|name| self.state.temporary.contains(&name))
+    }
+
     /// The plan of a statement that names a temporary table of a sharded database, or makes one. `None`: it is none of them.
     pub(super) async fn plan_with_temporary(
         &mut self,

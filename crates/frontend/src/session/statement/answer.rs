@@ -1,6 +1,7 @@
 //! What Weir answers itself, without a server.
 
 use weir_admin::Caller;
+use weir_sql::Pins;
 use weir_wire::packets::{OkPacket, SessionChange, put_session_change};
 use weir_wire::resultset::ResultSet;
 
@@ -17,7 +18,11 @@ impl Session {
         match answer {
             Answer::Begin(read_only) => self.begin_lazily(read_only),
             Answer::End => {
-                self.state.begin = None;
+                if self.state.begin.take().is_some() {
+                    // With what was said of it.
+                    self.state.pins -= Pins::SET_TRANSACTION;
+                    self.forget_transaction();
+                }
                 self.transaction_ok_here(b"________");
             }
             Answer::OwnVariable(asked) => self.answer_own_variable(asked)?,
@@ -125,7 +130,7 @@ impl Session {
     /// A transaction begins: the server hears of it with the first statement.
     fn begin_lazily(&mut self, read_only: Option<bool>) {
         let begin = Begin::plain(read_only);
-        let read_only = read_only.unwrap_or_else(|| self.state.transactions_are_read_only());
+        let read_only = read_only.unwrap_or_else(|| self.state.next_is_read_only());
         self.state.begin = Some(Begin { read_only, ..begin });
         self.transaction_ok_here(b"T_______");
     }

@@ -53,14 +53,14 @@ pub(in crate::session) struct First {
     pub(in crate::session) commits: bool,
     /// The transaction that a replica serves is ended.
     pub(in crate::session) ends_on_replica: bool,
-    /// What the statement says of the next transaction is kept for shards that join it.
-    pub(in crate::session) keeps_characteristics: bool,
+    /// What the statement says of the next transaction is kept for shards that join it; READ ONLY or not, if it says so.
+    pub(in crate::session) keeps_characteristics: Option<Option<bool>>,
 }
 
 impl First {
     /// Nothing comes first.
     pub(in crate::session) const NOTHING: First =
-        First { begins_anew: false, commits: false, ends_on_replica: false, keeps_characteristics: false };
+        First { begins_anew: false, commits: false, ends_on_replica: false, keeps_characteristics: None };
 }
 
 /// What concerns the transaction as a whole.
@@ -70,8 +70,8 @@ pub(in crate::session) enum TransactionAct {
     Snapshot(Option<bool>),
     /// It ends.
     End(Ends),
-    /// SET TRANSACTION for the next one.
-    Characteristics,
+    /// SET TRANSACTION for the next one; READ ONLY or not, if it says so.
+    Characteristics(Option<bool>),
     /// SAVEPOINT and what belongs to it. `unheard`: no server knows of the transaction yet.
     Savepoint { kind: TransactionStatement, unheard: bool },
 }
@@ -198,11 +198,13 @@ fn transaction(statement: &Statement<'_>, facts: &Facts, names: &Names<'_>) -> (
         }
         TransactionStatement::End(_) => return (First { begins_anew: true, ..first }, None),
         // The server says that it is too late.
-        TransactionStatement::SetTransaction if facts.open || facts.begun_here => return (first, None),
-        TransactionStatement::SetTransaction if facts.keeps_connection => {
-            return (First { keeps_characteristics: true, ..first }, None);
+        TransactionStatement::SetTransaction(_) if facts.open || facts.begun_here => return (first, None),
+        TransactionStatement::SetTransaction(read_only) if facts.keeps_connection => {
+            return (First { keeps_characteristics: Some(read_only), ..first }, None);
         }
-        TransactionStatement::SetTransaction => return (first, act(TransactionAct::Characteristics)),
+        TransactionStatement::SetTransaction(read_only) => {
+            return (first, act(TransactionAct::Characteristics(read_only)));
+        }
         kind => return (first, savepoint(kind, facts, names).and_then(act)),
     }
     let locks = class.pins.intersects(Pins::LOCK_TABLES);

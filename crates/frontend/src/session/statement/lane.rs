@@ -99,6 +99,7 @@ impl Session {
             && state.begin.is_none()
             && state.status.contains(StatusFlags::AUTOCOMMIT)
             && !state.is_bound()
+            && !self.transaction.unsent()
             && state.latest.diagnostics == Diagnostics::Empty
             && !state.collation_unknown;
         let backends = &self.shared.shards[place.shard];

@@ -20,6 +20,7 @@ use weir_wire::stmt::{Execute, statement_id};
 use weir_wire::{Capabilities, Command, Failure};
 
 use super::super::Session;
+use super::super::outcome::ReplyOutcome;
 use super::super::prepared_statement::{LAST_PREPARED, PreparedStatement};
 use super::super::stopped::{SessionEnd, Stopped, malformed};
 use super::super::unless_lost::unless_lost;
@@ -178,19 +179,47 @@ impl Session {
     ) -> Result<Option<u16>, Stopped> {
         let asks = prepared.effects & Effects::USES_WARNINGS;
         let class = Class { effects: Effects::READS | asks, ..Class::default() };
+        let unsent = self.state.begin.is_none() && self.transaction.unsent();
+        let said = unsent.then(|| self.said_of_transaction());
+        let prepared = self.prepare_on_connection(key, &class, id).await;
+        let (outcome, defined) = match prepared {
+            Ok(prepared) => prepared,
+            Err(stopped) => {
+                self.say_again(said.unwrap_or_default());
+                return Err(stopped);
+            }
+        };
+        let prepared = outcome.prepared;
+        self.note(&class, &outcome);
+        if let Some(ok) = prepared {
+            self.connection().remember(key.clone(), Prepared::new(ok.id, defined));
+        }
+        if let Some(said) = said {
+            self.take_back_said(said).await;
+        }
+        Ok(prepared.map(|ok| ok.params))
+    }
+
+    /// The reply to a PREPARE, which was forwarded, and what was defined on the server before it.
+    async fn prepare_on_connection(
+        &mut self,
+        key: &Rc<StatementKey>,
+        class: &Class,
+        id: u32,
+    ) -> Result<(ReplyOutcome, u64), Stopped> {
         let payload = [&[Command::StmtPrepare as u8], &key.text[..]].concat();
-        let mut retries = self.retries(&class);
+        let mut retries = self.retries(class);
         let mut room_made = false;
         let mut defined = 0;
         let before = self.client.mark();
         self.record_preparation().await;
-        let outcome = loop {
+        loop {
             let prepared = async {
                 self.have_connection().await?;
                 defined = self.connection().server.tables.defined();
-                self.send(&class, &payload).await?;
+                self.send(class, &payload).await?;
                 let kind = self.connection().prepare_kind();
-                self.forward_reply(kind, &class, Some(id)).await
+                self.forward_reply(kind, class, Some(id)).await
             };
             match prepared.await {
                 Ok(outcome)
@@ -201,7 +230,7 @@ impl Session {
                     room_made = true;
                     self.make_room_for_statements().await;
                 }
-                Ok(outcome) => break outcome,
+                Ok(outcome) => return Ok((outcome, defined)),
                 Err(stopped) => {
                     // As with a read, what is lost is the transaction before it.
                     let read = Class { kind: TextKind::Select, ..class.clone() };
@@ -209,12 +238,7 @@ impl Session {
                     self.again(stopped, &mut retries).await?;
                 }
             }
-        };
-        let prepared = outcome.prepared;
-        self.note(&class, &outcome);
-        let Some(ok) = prepared else { return Ok(None) };
-        self.connection().remember(key.clone(), Prepared::new(ok.id, defined));
-        Ok(Some(ok.params))
+        }
     }
 
     /// The server's id of a statement on the session's connection; prepares it there if need be.

@@ -49,17 +49,15 @@ impl Session {
 
     /// COMMIT and ROLLBACK, in all their forms, of a transaction with several participants.
     pub(super) async fn end_by_statement(&mut self, ends: &Ends) -> Result<(), Stopped> {
-        let characteristics = self.transaction.characteristics.clone();
-        let read_only = self.transaction.read_only;
+        let (said, read_only) = (self.said_of_transaction(), self.transaction.read_only);
         match ends.commit {
             true => self.commit_participants().await?,
             false => drop(self.end_participants(false).await),
         }
         if ends.chain {
-            let differs = read_only || self.state.transactions_are_read_only();
+            self.say_again(said);
+            let differs = read_only || self.state.next_is_read_only();
             self.state.begin = Some(Begin::plain(differs.then_some(read_only)));
-            self.transaction.unsent = !characteristics.is_empty();
-            self.transaction.characteristics = characteristics;
         }
         self.transaction_ok_here(if ends.chain { b"T_______" } else { b"________" });
         if ends.release {

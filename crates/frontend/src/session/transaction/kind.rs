@@ -2,8 +2,8 @@
 //!
 //! What must always hold: what is not read as one of them here is none of them, or is one that only the server judges.
 
-use weir_sql::ast::{Completion, StatementKind, Transaction};
-use weir_sql::{Effects, LexMode, Lexer, Pins, TextKind, TokenKind};
+use weir_sql::ast::{Completion, SetItemKind, SetValue, SetVariable, StatementKind, SystemVariable, Transaction};
+use weir_sql::{Dialect, Effects, LexMode, Lexer, Pins, TextKind, TokenKind};
 
 use super::super::statement::Statement;
 
@@ -42,8 +42,8 @@ pub(in crate::session) enum TransactionStatement {
     Savepoint(Vec<u8>, String),
     RollbackTo(Vec<u8>),
     Release(Vec<u8>),
-    /// SET TRANSACTION, for the next one.
-    SetTransaction,
+    /// SET TRANSACTION, for the next one; READ ONLY or not, if it says so.
+    SetTransaction(Option<bool>),
     /// SET autocommit; whether on.
     Autocommit(bool),
     Other,
@@ -62,7 +62,7 @@ impl TransactionStatement {
                 return TransactionStatement::End(Ends { commit: false, chain: false, release: false });
             }
             TextKind::Set if class.effects.contains(Effects::SET_TRANSACTION_ONCE) && class.assigned.is_empty() => {
-                return TransactionStatement::SetTransaction;
+                return next_transaction(statement).unwrap_or(TransactionStatement::Other);
             }
             TextKind::Set if class.assigned.iter().any(|name| &**name == "autocommit") => {
                 return TransactionStatement::Autocommit(turns_autocommit_on(text, lex));
@@ -95,6 +95,48 @@ impl TransactionStatement {
     }
 }
 
+/// What a SET says of the next transaction, if that is all that it says, and no server refuses it.
+fn next_transaction(statement: &Statement<'_>) -> Option<TransactionStatement> {
+    let StatementKind::Set(set) = statement.only()?.kind else { return None };
+    let mut said = None;
+    for item in set.items {
+        let read_only = match item.kind {
+            SetItemKind::Transaction(transaction) if transaction.scope.is_none() => transaction.read_only,
+            SetItemKind::Variable(set) => set_for_next(set, statement)?,
+            _ => return None,
+        };
+        said = read_only.or(said);
+    }
+    Some(TransactionStatement::SetTransaction(said))
+}
+
+/// The same of `@@transaction_read_only = 1` and the like.
+fn set_for_next(set: &SetVariable<'_>, statement: &Statement<'_>) -> Option<Option<bool>> {
+    let (isolation, access) = match statement.mode().dialect {
+        Dialect::MariaDb => ("tx_isolation", "tx_read_only"),
+        _ => ("transaction_isolation", "transaction_read_only"),
+    };
+    let SystemVariable { scope: None, base: None, name } = set.variable else { return None };
+    let value = match &set.value {
+        SetValue::Expr(value) => value.span.text(statement.text),
+        SetValue::Word(word) => word.name,
+        SetValue::Default(_) => return None,
+    };
+    let value = value.trim_ascii();
+    let unquoted = |quote| value.strip_prefix(quote).and_then(|value| value.strip_suffix(quote));
+    let value = unquoted(b"'").or_else(|| unquoted(b"\"")).unwrap_or(value);
+    let is_one_of = |words: &[&str]| words.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()));
+    if name.is(isolation) {
+        let known = is_one_of(&["READ-UNCOMMITTED", "READ-COMMITTED", "REPEATABLE-READ", "SERIALIZABLE"]);
+        return (set.at_signs && known).then_some(None);
+    }
+    match set.at_signs && name.is(access) {
+        true if is_one_of(&["ON", "1", "TRUE"]) => Some(Some(true)),
+        true if is_one_of(&["OFF", "0", "FALSE"]) => Some(Some(false)),
+        _ => None,
+    }
+}
+
 /// Whether the first word is one that such statements begin with.
 fn begins_so(text: &[u8], lex: LexMode) -> bool {
     const WORDS: [&str; 6] = ["SAVEPOINT", "ROLLBACK", "RELEASE", "COMMIT", "START", "BEGIN"];
@@ -120,7 +162,7 @@ fn turns_autocommit_on(text: &[u8], lex: LexMode) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weir_sql::{Bump, Dialect, classify};
+    use weir_sql::{Bump, classify};
 
     use crate::session::statement::Form;
 
@@ -149,7 +191,19 @@ mod tests {
             ("SET autocommit = 0", TransactionStatement::Autocommit(false)),
             ("SET SESSION autocommit=ON", TransactionStatement::Autocommit(true)),
             ("SET @@autocommit := OFF, sql_mode = ''", TransactionStatement::Autocommit(false)),
-            ("SET TRANSACTION ISOLATION LEVEL READ COMMITTED, READ ONLY", TransactionStatement::SetTransaction),
+            (
+                "SET TRANSACTION ISOLATION LEVEL READ COMMITTED, READ ONLY",
+                TransactionStatement::SetTransaction(Some(true)),
+            ),
+            ("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE", TransactionStatement::SetTransaction(None)),
+            ("SET @@transaction_read_only = OFF", TransactionStatement::SetTransaction(Some(false))),
+            (
+                "SET @@transaction_read_only = 1, @@transaction_isolation = 'read-committed'",
+                TransactionStatement::SetTransaction(Some(true)),
+            ),
+            ("SET @@transaction_read_only = 2", TransactionStatement::Other),
+            ("SET @@transaction_read_only = 1, @a = 1", TransactionStatement::Other),
+            ("SET @@tx_read_only = 1", TransactionStatement::Other),
             ("SET SESSION TRANSACTION READ ONLY", TransactionStatement::Other),
             ("SELECT 1", TransactionStatement::Other),
             ("INSERT INTO savepoint_ VALUES (1)", TransactionStatement::Other),

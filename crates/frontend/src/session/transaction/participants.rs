@@ -59,9 +59,9 @@ impl Session {
         if self.has_table_locks() {
             return self.leases_locked(shards, writes).await;
         }
-        // Temporary tables are on the session's own connection, which takes part in a transaction.
+        // Temporary tables are on the session's own connection, which takes part in a transaction. What was said of the next one is said of this.
         let temporary = self.temporary_catalog.is_some();
-        if temporary && !writes && self.is_outside_transactions() {
+        if (temporary || self.transaction.unsent) && !writes && self.is_outside_transactions() {
             return Box::pin(self.leases_to_begin(shards)).await;
         }
         let several = writes && (shards.len() > 1 || temporary);

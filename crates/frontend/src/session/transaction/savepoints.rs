@@ -2,14 +2,21 @@
 //!
 //! What must always hold: a part that joins late has the savepoints that the others have, in their order.
 
-use weir_sql::{Class, Effects, First, LexMode, Pins, first_statement};
+use weir_sql::{Class, Effects, First, LexMode, Pins, TextKind, first_statement};
 use weir_txn::everywhere;
 
 use super::super::Session;
 use super::super::statement::Statement;
 use super::super::stopped::{SessionEnd, Stopped};
-use super::Savepoint;
 use super::kind::TransactionStatement;
+use super::{Savepoint, works};
+
+/// What SET TRANSACTION has said: the statements, and READ ONLY or not, if one of them says so.
+#[derive(Debug, Default)]
+pub(in super::super) struct Said {
+    characteristics: Vec<String>,
+    read_only: Option<bool>,
+}
 
 impl Session {
     /// SAVEPOINT, ROLLBACK TO, RELEASE: on all parts alike. `unheard`: the transaction has not begun on any server.
@@ -61,30 +68,77 @@ impl Session {
     }
 
     /// SET TRANSACTION for the next transaction, of a session without a connection: kept until that begins, wherever it does.
-    pub(super) async fn set_transaction(&mut self, statement: &Statement<'_>) -> Result<(), Stopped> {
+    pub(super) async fn set_transaction(
+        &mut self,
+        read_only: Option<bool>,
+        statement: &Statement<'_>,
+    ) -> Result<(), Stopped> {
         if self.held {
             self.give_way().await;
         }
-        self.keep_characteristics(statement);
+        self.keep_characteristics(read_only, statement);
         self.transaction.unsent = true;
-        self.state.pins |= Pins::SET_TRANSACTION;
         self.done_here();
         Ok(())
     }
 
     /// Shards that join the next transaction have to hear of its characteristics.
-    pub(super) fn keep_characteristics(&mut self, statement: &Statement<'_>) {
+    pub(super) fn keep_characteristics(&mut self, read_only: Option<bool>, statement: &Statement<'_>) {
         self.transaction.characteristics.push(only_statement(statement.text, statement.mode()));
+        self.state.said_read_only = read_only.or(self.state.said_read_only);
+    }
+
+    /// What SET TRANSACTION has said of the transaction, or of the next.
+    pub(in super::super) fn said_of_transaction(&self) -> Said {
+        Said { characteristics: self.transaction.characteristics.clone(), read_only: self.state.said_read_only }
+    }
+
+    /// The same is said of the next transaction, of which no server has heard.
+    pub(in super::super) fn say_again(&mut self, said: Said) {
+        if !said.characteristics.is_empty() {
+            self.transaction.unsent = true;
+            self.transaction.characteristics = said.characteristics;
+            self.state.said_read_only = said.read_only;
+        }
+    }
+
+    /// A server has heard of what is said of the next transaction, to prepare a statement by it. That is for whoever begins one, which may be
+    /// another server: where none has begun, COMMIT ends it.
+    pub(in super::super) async fn take_back_said(&mut self, said: Said) {
+        if said.characteristics.is_empty() {
+            return;
+        }
+        self.say_again(said);
+        self.state.pins -= Pins::SET_TRANSACTION;
+        if !self.current.lease.as_ref().is_some_and(|lease| lease.is_clean()) {
+            return;
+        }
+        let ended = match self.learn_what_was_left(true).await {
+            Ok(()) => {
+                let connection = self.connection();
+                connection.has_found_rows = false;
+                connection.query("COMMIT").await.map(drop)
+            }
+            Err(failure) => Err(failure),
+        };
+        if ended.is_err() {
+            self.connection().retired = true;
+        }
     }
 
     /// Whether the server has to hear of more than BEGIN before the statement at hand, which begins a transaction.
     pub(in super::super) fn take_unsent(&mut self, class: &Class, begins: bool) -> (Vec<String>, Vec<String>) {
-        let works = begins || class.effects.intersects(Effects::READS | Effects::WRITES);
-        if !works || !std::mem::take(&mut self.transaction.unsent) {
+        let ends = matches!(class.kind, TextKind::Commit | TextKind::Rollback)
+            || class.effects.contains(Effects::STARTS_TRANSACTION_OTHER);
+        if !(begins || ends || works(class)) || !std::mem::take(&mut self.transaction.unsent) {
             return Default::default();
         }
         let savepoints = self.transaction.savepoints.iter().map(|savepoint| savepoint.text.clone()).collect();
-        (self.transaction.characteristics.clone(), savepoints)
+        let characteristics = self.transaction.characteristics.clone();
+        if !characteristics.is_empty() {
+            self.state.pins |= Pins::SET_TRANSACTION;
+        }
+        (characteristics, savepoints)
     }
 }
 

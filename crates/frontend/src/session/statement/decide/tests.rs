@@ -192,7 +192,7 @@ fn what_a_statement_is_for_the_transaction_comes_before_its_course() {
         ("COMMIT", SEVERAL, "", "End(Ends { commit: true, chain: false, release: false })"),
         ("SET autocommit = 1", without_autocommit, "commit", "planned"),
         ("SET autocommit = 1", SEVERAL, "", "planned"),
-        ("SET TRANSACTION READ ONLY", FREE, "", "Characteristics"),
+        ("SET TRANSACTION READ ONLY", FREE, "", "Characteristics(Some(true))"),
         ("SET TRANSACTION READ ONLY", bound, "keep", "planned"),
         ("SET TRANSACTION READ ONLY", open, "", "planned"),
         ("SAVEPOINT a", begun, "", "Savepoint { kind: Savepoint([97], \"SAVEPOINT a\"), unheard: true }"),
@@ -231,7 +231,7 @@ fn what_a_statement_is_for_the_transaction_comes_before_its_course() {
             (first.begins_anew, "forget"),
             (first.commits, "commit"),
             (first.ends_on_replica, "end_on_replica"),
-            (first.keeps_characteristics, "keep"),
+            (first.keeps_characteristics.is_some(), "keep"),
         ];
         let told_first: Vec<&str> = told_first.iter().filter(|(set, _)| *set).map(|(_, word)| *word).collect();
         assert_eq!(told_first.join(" "), wanted, "{text} {facts:?}");

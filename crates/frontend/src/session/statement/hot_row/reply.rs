@@ -53,7 +53,7 @@ impl Session {
         };
         if hot.framing == Framing::Transaction && outcome.error.is_some() {
             // The text has ended in its transaction, in which nothing was done.
-            let read_only = self.state.transactions_are_read_only();
+            let read_only = self.state.next_is_read_only();
             self.state.begin = Some(Begin { read_only, ..Begin::plain(None) });
         }
         Ok(())
