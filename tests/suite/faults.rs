@@ -2,11 +2,14 @@
 //! server of its own.
 
 use std::collections::HashMap;
+use std::io::Write;
 use std::time::Duration;
 
 use libtest_mimic::Failed;
-use mysql::Conn;
 use mysql::prelude::Queryable;
+use mysql::{Conn, LocalInfileHandler};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use weir_local::Flavor;
 
 use crate::Collector;
@@ -37,11 +40,12 @@ type Case = (&'static str, fn(&mut Site, &Endpoint) -> Result<(), Failed>);
 
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
-    let cases: [Case; 7] = [
+    let cases: [Case; 8] = [
         ("killed_server_in_mid_query_is_2013_and_the_pool_heals", killed_in_mid_query),
         ("killed_server_in_mid_transaction_loses_it_for_good", killed_in_mid_transaction),
         ("server_restarted_between_two_looks_at_it_is_not_called_down", restarted_between_probes),
         ("hung_server_is_an_error_in_bounded_time_and_heals", hung_server),
+        ("what_a_hung_server_no_longer_takes_is_an_error_in_bounded_time", hung_before_the_end),
         ("reads_that_ride_on_a_hung_server_end_in_bounded_time", hung_on_lanes),
         ("changed_password_is_1045_for_its_user_only", changed_password),
         ("connections_closed_by_the_server_are_not_given_to_clients", closed_while_idle),
@@ -178,6 +182,37 @@ fn hung_server(site: &mut Site, endpoint: &Endpoint) -> Result<(), Failed> {
     }
     expect_equal("the server was there", resumed, true)?;
     eventually(BOUND, "new clients are served", || serves(endpoint.port, APP))?;
+    pool_is_whole(endpoint)
+}
+
+/// More than the sockets' buffers hold: the server has not got the end of a statement, or of a file.
+fn hung_before_the_end(site: &mut Site, endpoint: &Endpoint) -> Result<(), Failed> {
+    const CHUNK: usize = 1 << 20;
+    const CHUNKS: usize = 15;
+    run(&mut app(endpoint)?, "CREATE TABLE texts (v LONGTEXT)")?;
+    let mut writer = app(endpoint)?;
+    run(&mut writer, "SELECT v FROM rows_")?;
+    let insert = format!("INSERT INTO texts VALUES ('{}')", "x".repeat(CHUNK * CHUNKS));
+    site.server.pause();
+    let inserted = run(&mut writer, &insert);
+    site.server.resume();
+    match server_error(&inserted) {
+        Some((code, _)) if GONE.contains(&code) => {}
+        _ => return Err(format!("an error of a lost server expected, got {inserted:?}").into()),
+    }
+    eventually(BOUND, "new clients are served", || serves(endpoint.port, APP))?;
+    let mut loader = app(endpoint)?;
+    let pid = site.server.pid().ok_or("the server runs")?;
+    loader.set_local_infile_handler(Some(LocalInfileHandler::new(move |_, file| {
+        file.write_all(b"a first line\n")?;
+        kill(Pid::from_raw(pid), Signal::SIGSTOP)?;
+        (0..4 * CHUNKS).try_for_each(|_| file.write_all(&[b'x'; CHUNK]))
+    })));
+    let loaded = run(&mut loader, "LOAD DATA LOCAL INFILE 'large' INTO TABLE texts");
+    site.server.resume();
+    expect_equal(&format!("it fails: {loaded:?}"), loaded.is_err(), true)?;
+    eventually(BOUND, "new clients are served", || serves(endpoint.port, APP))?;
+    expect_equal("rows", value(&mut app(endpoint)?, "SELECT COUNT(*) FROM texts")?, "0".into())?;
     pool_is_whole(endpoint)
 }
 

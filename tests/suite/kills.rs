@@ -1,10 +1,12 @@
 //! KILL and SHOW PROCESSLIST by the ids that clients know. All of this holds for a server as well as for Weir.
 
+use std::io::Write;
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use libtest_mimic::Failed;
 use mysql::prelude::Queryable;
-use mysql::{Conn, Row};
+use mysql::{Conn, LocalInfileHandler, Row};
 use weir_local::Flavor;
 
 use crate::Collector;
@@ -20,12 +22,13 @@ type Case = (&'static str, fn(&Endpoint) -> Result<(), Failed>);
 
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
-    let cases: [Case; 12] = [
+    let cases: [Case; 13] = [
         ("query_of_a_transactions_first_statement_leaves_the_transaction", first_statement),
         ("query_ends_the_running_statement_with_1317", running_statement),
         ("query_of_an_idle_session_changes_nothing", idle_statement),
         ("connection_ends_an_idle_session", idle_connection),
         ("connection_ends_a_busy_session", busy_connection),
+        ("connection_ends_a_load_whose_file_does_not_come", silent_load),
         ("connection_ends_a_block_that_goes_on_after_a_statement", endless_block),
         ("connection_in_a_transaction_frees_its_locks", locks_of_the_killed),
         ("of_the_own_session_is_told_as_by_the_server", own_session),
@@ -147,6 +150,34 @@ fn busy_connection(endpoint: &Endpoint) -> Result<(), Failed> {
         return Err("the killed session goes on".into());
     }
     Ok(())
+}
+
+/// The client has begun with its file, and sends no more of it.
+fn silent_load(endpoint: &Endpoint) -> Result<(), Failed> {
+    let (mut victim, mut killer) = (app(endpoint)?, app(endpoint)?);
+    let id = victim.connection_id();
+    let (begun, begins) = channel();
+    let (go_on, goes_on) = channel::<()>();
+    victim.set_local_infile_handler(Some(LocalInfileHandler::new(move |_, file| {
+        file.write_all(b"1\t1\n")?;
+        file.flush()?;
+        let _ = begun.send(());
+        // Nobody sends anything: it ends when the sender is dropped.
+        let _ = goes_on.recv();
+        Ok(())
+    })));
+    std::thread::scope(|scope| {
+        let loading = scope.spawn(move || run(&mut victim, "LOAD DATA LOCAL INFILE 'f' INTO TABLE locked"));
+        let outcome = begins.recv().map_err(|_| Failed::from("no file was asked for")).and_then(|()| {
+            killer.query_drop(format!("KILL {id}"))?;
+            eventually(BOUND, "the session has gone", || statement_of(&mut killer, id).is_empty())
+        });
+        drop(go_on);
+        let loaded = loading.join().map_err(|_| Failed::from("the session panicked"))?;
+        outcome?;
+        expect_equal(&format!("it fails: {loaded:?}"), loaded.is_err(), true)
+    })?;
+    expect_equal("rows", value(&mut killer, "SELECT COUNT(*) FROM locked WHERE id = 10")?, "0".to_owned())
 }
 
 /// KILL QUERY may end a statement of it only.

@@ -110,7 +110,9 @@ async fn open(address: &Address) -> io::Result<Stream> {
             let stream = TcpStream::connect((host.as_str(), *port)).await?;
             stream.set_nodelay(true)?;
             SockRef::from(&stream).set_tcp_keepalive(&KEEPALIVE)?;
-            Stream::Tcp(stream)
+            let stream = Stream::Tcp(stream);
+            stream.give_up_unacknowledged(true);
+            stream
         }
         Address::Unix(path) => Stream::Unix(UnixStream::connect(path).await?),
     })

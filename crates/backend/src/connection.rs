@@ -6,6 +6,7 @@
 
 use std::cell::Cell;
 use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::io;
 use std::num::NonZeroUsize;
 use std::pin::Pin;
@@ -16,7 +17,7 @@ use std::time::Instant;
 
 use bytes::{Buf, BytesMut};
 use lru::LruCache;
-use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncReadExt, AsyncWrite};
 use weir_wire::frame::put_packet;
 use weir_wire::reply::ReplyKind;
 use weir_wire::{Capabilities, Command, Failure};
@@ -200,28 +201,56 @@ impl Connection {
         self.output.extend_from_slice(frames);
     }
 
-    /// Sends what is queued. Not cancel-safe: a connection dropped in mid-write is closed by its guard.
+    /// Sends what is queued, unless the server is found to have stopped answering: one that takes nothing more may never take it.
+    /// Cancel-safe: what has not been sent stays queued, and makes the connection unfit to be lent again.
     pub async fn flush(&mut self) -> Result<(), Failure> {
-        if self.output.is_empty() {
+        if self.flush_at_once().await? {
             return Ok(());
         }
-        let sent = match self.stream.write_all(&self.output).await {
-            Ok(()) => self.stream.flush().await,
-            Err(e) => Err(e),
+        let server = self.server.clone();
+        let sent = tokio::select! {
+            biased;
+            sent = poll_fn(|cx| self.poll_send(cx)) => Some(sent),
+            () = server.hung() => None,
         };
-        self.server.note_sent(self.output.len());
-        self.output.clear();
+        match sent {
+            Some(sent) => self.has_sent(sent).await,
+            None => Err(self.has_hung()),
+        }
+    }
+
+    /// Sends what is queued as far as the socket takes it now. Returns whether that was all.
+    pub async fn flush_at_once(&mut self) -> Result<bool, Failure> {
+        match poll_fn(|cx| Poll::Ready(self.poll_send(cx))).await {
+            Poll::Ready(sent) => self.has_sent(sent).await.map(|()| true),
+            Poll::Pending => Ok(false),
+        }
+    }
+
+    async fn has_sent(&mut self, sent: io::Result<()>) -> Result<(), Failure> {
         if self.output.capacity() > READ_CHUNK {
             self.output = BytesMut::new();
         }
         let Err(error) = sent else { return Ok(()) };
+        self.output.clear();
         self.retired = true;
         Err(self.last_word().await.unwrap_or_else(|| self.lost(&error)))
+    }
+
+    /// The failure of a server that is found to have stopped answering.
+    fn has_hung(&mut self) -> Failure {
+        self.retired = true;
+        self.server.lost("it has stopped answering")
     }
 
     /// Makes the socket report itself readable only when this number of bytes has come.
     pub(crate) fn set_receive_low_water(&self, bytes: usize) {
         self.stream.set_receive_low_water(bytes);
+    }
+
+    /// Whether it is given up when the server takes nothing for long: see [`Stream::give_up_unacknowledged`].
+    pub fn give_up_unacknowledged(&self, on: bool) {
+        self.stream.give_up_unacknowledged(on);
     }
 
     /// How many bytes are queued that the socket has not taken.
@@ -244,7 +273,7 @@ impl Connection {
 
     /// Reads more bytes. Cancel-safe: nothing is lost when the future is dropped.
     pub async fn fill(&mut self) -> Result<(), Failure> {
-        std::future::poll_fn(|cx| self.poll_fill(cx)).await
+        poll_fn(|cx| self.poll_fill(cx)).await
     }
 
     /// As [`Connection::fill`], unless the server is found to have stopped answering: nobody else looks after a question of Weir's own.
@@ -255,10 +284,7 @@ impl Connection {
             filled = self.fill() => Some(filled),
             () = server.hung() => None,
         };
-        filled.unwrap_or_else(|| {
-            self.retired = true;
-            Err(server.lost("it has stopped answering"))
-        })
+        filled.unwrap_or_else(|| Err(self.has_hung()))
     }
 
     /// As [`Connection::fill`], for whoever reads from several connections at once.

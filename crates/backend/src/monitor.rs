@@ -197,10 +197,8 @@ async fn beat_until(server: &Server, probe: &mut Option<Probe>, interval: Durati
                 server.pulse.lost();
                 *probe = None;
             }
-            None => {
-                *probe = None;
-                return true;
-            }
+            // The answer may come still.
+            None => return true,
         }
         if sent.elapsed() > SLOW_BEAT {
             server.pulse.ask();
@@ -227,6 +225,8 @@ pub struct Probe {
     connected: Connected,
     input: BytesMut,
     life: u64,
+    /// A ping has not been answered yet.
+    awaits_pong: bool,
 }
 
 type Row = Vec<Option<Vec<u8>>>;
@@ -234,7 +234,7 @@ type Row = Vec<Option<Vec<u8>>>;
 impl Probe {
     /// Takes over a connection just made.
     pub fn new(connected: Connected) -> Probe {
-        Probe { connected, input: BytesMut::new(), life: 0 }
+        Probe { connected, input: BytesMut::new(), life: 0, awaits_pong: false }
     }
 
     /// Makes a connection with Weir's own account.
@@ -300,17 +300,27 @@ impl Probe {
         }
     }
 
-    /// Asks for a sign of life. Not cancel-safe, as [`Probe::run`].
+    /// Asks for a sign of life. Where the answer is not awaited, [`Probe::pong`] takes it.
     ///
     /// # Errors
     /// What broke the connection.
     async fn ping(&mut self) -> Result<(), Failure> {
+        self.awaits_pong = true;
         // Sent as often as every few milliseconds while lanes are in use: without allocations.
         self.connected.stream.write_all(&[1, 0, 0, 0, Command::Ping as u8]).await.map_err(lost)?;
         self.connected.stream.flush().await.map_err(lost)?;
+        self.pong().await
+    }
+
+    /// Takes the answer to a ping, if one is due. Cancel-safe.
+    async fn pong(&mut self) -> Result<(), Failure> {
+        if !self.awaits_pong {
+            return Ok(());
+        }
         let mut packets = PacketReader::new();
         packets.set_next_seq(1);
         let answer = self.packet(&mut packets).await?;
+        self.awaits_pong = false;
         if answer.first() == Some(&0xff) { Err(refused(&answer)) } else { Ok(()) }
     }
 

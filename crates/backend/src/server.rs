@@ -263,12 +263,12 @@ impl Server {
         });
     }
 
-    /// Connections made before the generation changed are not used again: their session defaults are out of date.
+    /// Connections made before the generation changed are not lent again: their session defaults are out of date, or they are dead.
     pub fn generation(&self) -> u64 {
         self.generation.load(Ordering::Relaxed)
     }
 
-    /// Global variables were changed: see [`Server::generation`].
+    /// Global variables were changed, or connections from before are dead: see [`Server::generation`].
     pub fn retire_connections(&self) {
         self.generation.fetch_add(1, Ordering::Relaxed);
         self.takes_little.store(false, Ordering::Relaxed);

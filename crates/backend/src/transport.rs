@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use rustls::pki_types::ServerName;
-use socket2::TcpKeepalive;
+use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
@@ -18,6 +18,10 @@ use weir_wire::auth::Channel;
 /// gateway's entry, is gone) is found out after two minutes, instead of the system's two hours.
 pub const KEEPALIVE: TcpKeepalive =
     TcpKeepalive::new().with_time(Duration::from_secs(60)).with_interval(Duration::from_secs(15)).with_retries(4);
+
+/// How long the system waits for a peer to acknowledge what was sent, before it gives the connection up: as long as [`KEEPALIVE`] takes,
+/// which does not probe while something is on its way. The system's own bound is a quarter of an hour.
+pub const UNACKNOWLEDGED: Duration = Duration::from_secs(120);
 
 /// A connected stream.
 #[derive(Debug)]
@@ -123,6 +127,20 @@ impl Stream {
             Stream::Tls(s) => low_water::set(s.get_ref().0, bytes),
             Stream::Unix(_) | Stream::TlsUnix(_) | Stream::Closed => {}
         }
+    }
+}
+
+impl Stream {
+    /// Whether a TCP connection is given up when its peer takes nothing for [`UNACKNOWLEDGED`]. The system counts a peer whose window is
+    /// closed, which is alive, as one that acknowledges nothing. Of no effect on others.
+    pub fn give_up_unacknowledged(&self, on: bool) {
+        let socket = match self {
+            Stream::Tcp(s) => s,
+            Stream::Tls(s) => s.get_ref().0,
+            Stream::Unix(_) | Stream::TlsUnix(_) | Stream::Closed => return,
+        };
+        // Without it, the system's own bound holds.
+        let _ = SockRef::from(socket).set_tcp_user_timeout(on.then_some(UNACKNOWLEDGED));
     }
 }
 

@@ -54,6 +54,8 @@ struct Kept {
 struct Link {
     probe: Probe,
     server: Arc<Server>,
+    /// The server's when it was made.
+    generation: u64,
     account: Arc<MonitorSettings>,
 }
 
@@ -205,7 +207,7 @@ impl Own {
         let mut kept = self.kept_of(shard).lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|kept| {
             let same = Arc::ptr_eq(&kept.link.server, &writer) && Arc::ptr_eq(&kept.link.account, &account);
-            same && kept.since.elapsed() < KEEP
+            same && kept.link.generation == writer.generation() && kept.since.elapsed() < KEEP
         });
         kept.pop().map(|kept| kept.link)
     }
@@ -224,9 +226,10 @@ impl Own {
 
     async fn link(&self, shard: ShardId) -> Result<Link, Failure> {
         let (server, account) = (self.group(shard).writer(), self.shared.account.load_full());
+        let generation = server.generation();
         let mut probe = Probe::open(&server, &account).await?;
         within(&server, probe.run(BEGINNING)).await?;
-        Ok(Link { probe, server, account })
+        Ok(Link { probe, server, generation, account })
     }
 
     fn group(&self, shard: ShardId) -> &Arc<Group> {

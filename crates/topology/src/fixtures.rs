@@ -40,6 +40,7 @@ pub(crate) fn fact(observation: Option<Observation>, standing: Option<Standing>)
         known: true,
         why_down: String::new(),
         down_for: Duration::ZERO,
+        silent_for: Duration::ZERO,
         same_kind: true,
         as_of: observation.as_ref().map(|observation| observation.asked),
         observation: observation.map(Arc::new),

@@ -242,6 +242,12 @@ impl Group {
             let observation = server.observation();
             let as_of = observation.as_ref().and_then(|observation| history.as_of(&observation.applied));
             let own = facts.identity.as_ref().map(|identity| identity.mariadb);
+            let since = |since: Instant| now.saturating_duration_since(since);
+            let down_for = if facts.health == Health::Up { Duration::ZERO } else { since(facts.since) };
+            let silent_for = match &observation {
+                Some(last) if facts.health == Health::Hung => down_for.max(since(last.asked)),
+                _ => down_for,
+            };
             Fact {
                 weight: member.weight,
                 up: facts.health == Health::Up,
@@ -250,11 +256,8 @@ impl Group {
                     Health::Down(why) => why.clone(),
                     other => other.name().to_owned(),
                 },
-                down_for: if facts.health == Health::Up {
-                    Duration::ZERO
-                } else {
-                    now.saturating_duration_since(facts.since)
-                },
+                down_for,
+                silent_for,
                 same_kind: own.is_none() || kind.is_none() || own == kind,
                 observation,
                 as_of,

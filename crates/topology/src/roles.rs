@@ -33,6 +33,8 @@ pub struct Fact {
     pub why_down: String,
     /// Since when it is not up.
     pub down_for: Duration,
+    /// Since when it has said nothing: one that hangs is found not to be up only when it has been silent for long.
+    pub silent_for: Duration,
     /// It is of the writer's kind, MySQL or MariaDB.
     pub same_kind: bool,
     /// What it last said.
@@ -281,7 +283,7 @@ fn follow_promotion((kind, is_only_weir): (GroupKind, bool), facts: &[Fact], sta
 
 /// The time against which lag is measured: a writer that is gone commits nothing any more.
 fn reference(writer: &Fact, now: Instant) -> Instant {
-    now.checked_sub(writer.down_for).unwrap_or(now)
+    now.checked_sub(writer.silent_for).unwrap_or(now)
 }
 
 /// How the values that sessions begin with differ from the writer's: a read would have another answer there. A reader in rotation has some

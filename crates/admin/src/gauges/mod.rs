@@ -126,7 +126,11 @@ const READINGS: [Reading; 9] = [
     ("weir_lanes_riding", "Statements in flight on lanes", |s| {
         count(s.pool_counts().iter().map(|c| c.lanes.in_flight).sum())
     }),
-    ("weir_pool_generation", "Times that global variables were changed through Weir", |s| s.generation().cast_signed()),
+    (
+        "weir_pool_generation",
+        "Times that connections from before were retired: global variables were changed, or it answered on a new one only",
+        |s| s.generation().cast_signed(),
+    ),
 ];
 
 fn count(n: usize) -> i64 {

@@ -3,6 +3,9 @@
 //! An answer may be late because the connection is broken, or because the server is slow. So another connection is tried when none has come
 //! for a while, and the earlier ones are still listened to: a server that takes three seconds for each answer has not stopped.
 //!
+//! A server that answers on a new connection only has gone on without the older ones: what has carried them (a firewall, a gateway) has
+//! forgotten them. No other idle connection is lent then.
+//!
 //! What must always hold: a server is told hung when it has answered on none of them for the bound, and not before.
 
 use std::future::{Future, poll_fn};
@@ -44,11 +47,13 @@ pub(super) struct Question<'a> {
     server: &'a Server,
     settings: &'a MonitorSettings,
     attempts: Vec<Attempt<'a>>,
+    /// The first of them is on the kept connection.
+    awaits_kept: bool,
 }
 
 impl<'a> Question<'a> {
     pub(super) fn new(server: &'a Server, settings: &'a MonitorSettings) -> Self {
-        Question { server, settings, attempts: Vec::new() }
+        Question { server, settings, attempts: Vec::new(), awaits_kept: false }
     }
 
     /// Asks, on the kept connection first. `silent`: for how long the server has not answered; `unanswered` is called with each attempt
@@ -63,6 +68,7 @@ impl<'a> Question<'a> {
         mut unanswered: impl FnMut(bool),
     ) -> Result<Answer, Failure> {
         let MonitorSettings { timeout, hang_timeout, .. } = *self.settings;
+        self.awaits_kept = kept.is_some();
         self.attempts.extend(kept.map(|kept| -> Attempt<'a> { Box::pin(ask_kept(self.server, kept)) }));
         let mut next_in = timeout;
         loop {
@@ -70,7 +76,13 @@ impl<'a> Question<'a> {
                 self.try_afresh();
             }
             match tokio::time::timeout(STEP, self.first()).await {
-                Ok(Told::Answer(answer)) => return Ok(*answer),
+                Ok(Told::Answer(answer)) => {
+                    if self.awaits_kept {
+                        tracing::warn!(server = %self.server.settings.name, "connections from before are not used: it answers on a new one only");
+                        self.server.retire_connections();
+                    }
+                    return Ok(*answer);
+                }
                 Ok(Told::Refused(failure)) => return Err(failure),
                 Ok(Told::Nothing) => {}
                 Err(_) => {
@@ -107,6 +119,7 @@ impl<'a> Question<'a> {
                 });
             let Some((at, told)) = told else { return Poll::Pending };
             drop(self.attempts.remove(at));
+            self.awaits_kept &= at > 0;
             Poll::Ready(told)
         })
     }
@@ -114,7 +127,11 @@ impl<'a> Question<'a> {
 
 async fn ask_kept(server: &Server, mut probe: Probe) -> Told {
     server.pulse.sent(Instant::now());
-    match probe.observe().await {
+    let answered = async {
+        probe.pong().await?;
+        probe.observe().await
+    };
+    match answered.await {
         Ok(observation) => Told::Answer(Box::new(Answer { probe, identity: None, observation })),
         Err(_) => Told::Nothing,
     }

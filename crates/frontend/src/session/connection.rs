@@ -236,9 +236,9 @@ impl Session {
             connection.flush().await?;
             self.confirm_state().await?;
         }
+        self.connection().queue(payload, true);
+        self.send_queued().await?;
         let connection = self.connection();
-        connection.queue(payload, true);
-        connection.flush().await?;
         // A transaction's start is confirmed with the statement's reply.
         if !connection.only_begins() {
             self.confirm_state().await?;

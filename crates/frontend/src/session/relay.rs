@@ -4,7 +4,7 @@
 //! of it, or must not see the changes that Weir tracks. Memory is bounded by one read chunk and one write buffer.
 //! While the server is silent the client is watched: when it goes, a read is killed and a write is let end.
 
-use bytes::Buf;
+use bytes::{Buf, BytesMut};
 use weir_admin::sessions::{Interrupt, SessionHandle};
 use weir_backend::connect::server_failure;
 use weir_backend::kill::Kill;
@@ -127,7 +127,7 @@ impl Relay<'_> {
                 }
                 RelayStep::SendFile(seq) => {
                     (holds, said) = (false, true);
-                    self.send_file(seq).await?;
+                    self.send_file(seq, &mut killed).await?;
                     tracker.infile_sent();
                 }
                 RelayStep::Wait => {
@@ -301,20 +301,57 @@ impl Relay<'_> {
 
     /// Hands the client's file to the server, frame by frame, up to the empty one that ends it. To the server the frames go on behind its
     /// request; the client's own numbers differ from those among the replies to several statements.
-    async fn send_file(&mut self, mut seq: u8) -> Result<(), Broken> {
+    async fn send_file(&mut self, mut seq: u8, killed: &mut KilledQuery) -> Result<(), Broken> {
         self.client.flush_request().await?;
+        // The server takes nothing while its statement waits for a lock.
+        self.lease.give_up_unacknowledged(false);
         let mut frames = FileFrames::default();
         loop {
-            let mut frame = self.client.frame().await?;
+            let mut frame = self.next_frame(killed).await?;
             let last = frames.ends_with(&frame);
             seq = seq.wrapping_add(1);
             frame[3] = seq;
             self.lease.queue_raw(&frame);
-            self.lease.flush().await.map_err(|failure| Broken::Server { failure, said: true })?;
+            self.send_frame(killed).await?;
             if last {
+                self.lease.give_up_unacknowledged(true);
                 return Ok(());
             }
         }
+    }
+
+    /// The next frame of the client's file, unless the server, or whoever ends the session, does not wait for it any more.
+    async fn next_frame(&mut self, killed: &mut KilledQuery) -> Result<BytesMut, Broken> {
+        loop {
+            // Cancel-safe: `frame` and `fill` keep what they have read, a bell keeps its ring.
+            tokio::select! {
+                biased;
+                frame = self.client.frame() => return Ok(frame?),
+                () = self.handle.bell.rung() => self.interrupted_in_file(killed)?,
+                // An error comes before the connection's end, and after it is what is sent there.
+                filled = self.lease.fill() => filled.map_err(|failure| Broken::Server { failure, said: true })?,
+            }
+        }
+    }
+
+    async fn send_frame(&mut self, killed: &mut KilledQuery) -> Result<(), Broken> {
+        loop {
+            // Cancel-safe, as what was not sent stays queued, and a bell keeps its ring.
+            tokio::select! {
+                biased;
+                sent = self.lease.flush() => return sent.map_err(|failure| Broken::Server { failure, said: true }),
+                () = self.handle.bell.rung() => self.interrupted_in_file(killed)?,
+            }
+        }
+    }
+
+    /// The server lacks the end of the file, so that it has not run the statement, and won't if its connection ends.
+    fn interrupted_in_file(&mut self, killed: &mut KilledQuery) -> Result<(), Broken> {
+        if self.handle.has(Interrupt::Connection) {
+            self.kill(Kill::Connection);
+            return Err(Broken::Killed);
+        }
+        self.interrupted(killed, true)
     }
 }
 

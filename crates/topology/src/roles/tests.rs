@@ -23,7 +23,8 @@ fn fact(now: Instant, read_only: bool) -> Fact {
 }
 
 fn down(now: Instant, seconds: u64) -> Fact {
-    Fact { up: false, why_down: "refused".to_owned(), down_for: Duration::from_secs(seconds), ..fact(now, false) }
+    let down_for = Duration::from_secs(seconds);
+    Fact { up: false, why_down: "refused".to_owned(), down_for, silent_for: down_for, ..fact(now, false) }
 }
 
 /// What each member is used for: `w` writes, `W` is the writer but can't be used, `r` takes reads, `-` neither.
@@ -90,6 +91,17 @@ fn a_reader_with_other_defaults_takes_no_reads_once_that_has_lasted() {
     let why = "its sessions begin with sql_mode = '', those of the writer with 'ANSI'";
     assert_eq!(view.members[1].unusable.as_deref(), Some(why));
     assert_eq!(uses(&seen("ANSI", 8)), "wr");
+}
+
+#[test]
+fn readers_take_reads_when_a_silent_writer_is_found_to_hang() {
+    let now = Instant::now() + Duration::from_secs(100);
+    let ago = |seconds| now.checked_sub(Duration::from_secs(seconds));
+    let reader = Fact { as_of: ago(13), ..fact(now, true) };
+    let silent = Fact { silent_for: Duration::from_secs(12), ..down(now, 1) };
+    let uses_with = |writer| uses(&decide(&[writer, reader.clone()], &mut State::new(0, 2), &settings(), now));
+    assert_eq!(uses_with(silent), "Wr");
+    assert_eq!(uses_with(down(now, 1)), "W-");
 }
 
 #[test]
