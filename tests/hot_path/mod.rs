@@ -199,9 +199,7 @@ impl Site {
 impl Drop for Site {
     fn drop(&mut self) {
         self.endpoint.registry.interrupt_all(weir_admin::sessions::Interrupt::ShutdownNow);
-        if let Some(worker) = self.worker.take() {
-            worker.join();
-        }
+        Worker::join_all(self.worker.take());
     }
 }
 

@@ -61,6 +61,9 @@ pub struct WorkerSettings {
     pub batch_scheduling: bool,
 }
 
+/// How long a worker that ends waits for sessions that do not end although they have been told.
+const GIVE_UP_AFTER: Duration = Duration::from_secs(15);
+
 /// A worker thread.
 #[derive(Debug)]
 pub struct Worker {
@@ -140,10 +143,10 @@ impl Worker {
         &self.door
     }
 
-    /// Lets the worker end when its sessions have, and waits for it.
-    pub fn join(self) {
-        drop(self.door);
-        let _ = self.thread.join();
+    /// Lets workers end when their sessions have, or after a while without them, and waits for it.
+    pub fn join_all(workers: impl IntoIterator<Item = Worker>) {
+        let threads: Vec<_> = workers.into_iter().map(|worker| worker.thread).collect();
+        threads.into_iter().for_each(|thread| drop(thread.join()));
     }
 }
 
@@ -200,9 +203,19 @@ async fn run(
             Arrival::Task(task) => drop(tokio::task::spawn_local(task())),
         }
     }
-    // The acceptor is gone: the sessions have been told, and end within the bound that the binary keeps.
-    while shared.sessions.load(Ordering::Relaxed) > 0 {
-        tokio::time::sleep(Duration::from_millis(10)).await;
+    // The acceptor is gone, and the sessions have been told. A COMMIT over several shards, or a definition, is not told to stop where it may
+    // be done on some of them: recovery knows what to do with either, but not whether the servers ever answer.
+    let ended = async {
+        while shared.sessions.load(Ordering::Relaxed) > 0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    if tokio::time::timeout(GIVE_UP_AFTER, ended).await.is_err() {
+        let sessions = shared.sessions.load(Ordering::Relaxed);
+        tracing::warn!(
+            sessions,
+            "sessions whose servers do not answer are given up: what they did is recovered at the next start"
+        );
     }
 }
 

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use libtest_mimic::Failed;
 use mysql::prelude::Queryable;
+use nix::sys::signal::Signal;
 use weir_local::Flavor;
 
 use super::{QUICK, Shards, app, choose};
@@ -33,6 +34,7 @@ const SHARDED: [&str; 2] = [
 /// Adds this module's tests.
 pub(super) fn collect(tests: &mut Collector) {
     tests.add_for_weir("transactions::a_deciding_commit_that_is_lost_ends_alike_everywhere", lost);
+    tests.add_for_weir("transactions::a_commit_whose_answer_does_not_come_does_not_keep_weir_from_stopping", stopped);
     tests.add_for_weir("transactions::a_client_sees_what_it_committed_though_a_branch_is_ended_late", seen);
 }
 
@@ -265,6 +267,32 @@ fn seen(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
             }
         }
         Ok(())
+    })
+}
+
+/// Nobody stops a COMMIT whose branches are being committed.
+fn stopped(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    let shards = Shards::start(lab, flavor, 2, &FILL)?;
+    let relay = Relay::start(shards.sites[1].server.port())?;
+    let ports = [("s0", shards.sites[0].server.port()), ("s1", relay.port)];
+    let own = [("server_tls.mode", "\"off\""), ("shutdown.grace", "\"200ms\"")];
+    let settings: Vec<_> = QUICK.iter().copied().chain(own).collect();
+    let weir = Weir::start_shards_at(&lab.directory()?, &ports, &settings)?;
+    shards.all_answer(&weir)?;
+    lab.judge_stopped(Endpoint::of(weir), |endpoint| {
+        let mut session = app(endpoint.port)?;
+        SHARDED.iter().try_for_each(|statement| session.query_drop(statement))?;
+        let ((tell, told), (release, released)) = (channel(), channel());
+        relay.arm(Fate::Held(tell, released));
+        let client = std::thread::spawn(move || by_key(&mut session, 1));
+        told.recv_timeout(BOUND).map_err(|_| "the branch was not committed")?;
+        let weir = endpoint.weir.as_mut().ok_or("no Weir")?;
+        weir.signal(Signal::SIGTERM)?;
+        let code = weir.wait_end(BOUND)?.code();
+        drop(release);
+        let committed = client.join().map_err(|_| "a client panicked")?;
+        expect_equal("exit code", code, Some(0))?;
+        expect_equal(&format!("the client hears no success: {committed:?}"), committed.is_err(), true)
     })
 }
 

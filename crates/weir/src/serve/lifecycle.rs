@@ -114,9 +114,7 @@ pub(crate) fn run(start: Start) -> Result<(), ServeError> {
     let (oversight, sharding) = (endpoint.oversight.clone(), endpoint.sharding.clone());
     let mut process = Process { live, endpoint, workers, signals, program, file, http_stop: watch::channel(()).0 };
     control.block_on(process.serve(sockets, predecessor))?;
-    for worker in process.workers {
-        worker.join();
-    }
+    Worker::join_all(process.workers);
     if let Some(sharding) = sharding {
         control.block_on(super::sharding::close(&sharding));
     }
