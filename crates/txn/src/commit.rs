@@ -14,7 +14,7 @@ use weir_wire::{Failure, StatusFlags};
 use super::crash::Point;
 use super::decision::Decision;
 use super::machine::{self, CommitStep, Participation, Role, StepResult, Verdict};
-use super::{Coordinator, TransactionId, schema};
+use super::{Coordinator, Holder, TransactionId, schema};
 use futures_util::future::join_all;
 
 /// How often it is looked whether a server that does not answer has been found to hang.
@@ -162,7 +162,7 @@ impl Coordinator {
             if done.is_err() {
                 party.connection.retired = true;
             }
-            (done.is_err() && was_prepared).then_some(party.shard)
+            (done.is_err() && was_prepared).then(|| (party.shard, Holder::of(party.connection)))
         });
         let left = join_all(ends).await;
         if let Some(id) = id {
@@ -268,7 +268,7 @@ impl Coordinator {
             Ok(Decision::Abort) => StepResult::FoundAborted,
             Err(error) => {
                 let prepared = parties.iter().filter(|party| party.phase == Phase::Prepared);
-                self.leave(*id, prepared.map(|party| party.shard));
+                self.leave(*id, prepared.map(|party| (party.shard, Holder::of(party.connection))));
                 *failure = Some(outcome_unknown(id, &error));
                 StepResult::NotFound
             }
@@ -301,19 +301,19 @@ impl Coordinator {
                 // A branch that has changed nothing is gone: MariaDB answers its commit so.
                 Err((_, failure)) if failure.code == codes::ER_XA_RBROLLBACK && was_prepared => {
                     party.connection.retired = true;
-                    Some((party.shard, false))
+                    Some((party.shard, Holder::of(party.connection), false))
                 }
                 Err((_, error)) => {
                     tracing::warn!(shard = party.shard.0, %error, "a part of a committed transaction was not ended");
                     party.connection.retired = true;
-                    was_prepared.then_some((party.shard, true))
+                    was_prepared.then(|| (party.shard, Holder::of(party.connection), true))
                 }
             }
         });
-        let left: Vec<(ShardId, bool)> = join_all(ends).await.into_iter().flatten().collect();
-        let unseen = id.filter(|_| left.iter().any(|(_, has_changes)| *has_changes));
+        let left: Vec<(ShardId, Holder, bool)> = join_all(ends).await.into_iter().flatten().collect();
+        let unseen = id.filter(|_| left.iter().any(|(.., has_changes)| *has_changes));
         if let Some(id) = id {
-            self.leave(id, left.into_iter().map(|(shard, _)| shard));
+            self.leave(id, left.into_iter().map(|(shard, holder, _)| (shard, holder)));
         }
         self.crash.here(Point::AfterFinish);
         unseen

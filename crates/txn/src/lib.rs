@@ -18,7 +18,7 @@ pub mod machine;
 pub mod recovery;
 mod schema;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -27,8 +27,8 @@ use arc_swap::ArcSwap;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
 use tokio::sync::Notify;
-use weir_backend::Replaceable;
 use weir_backend::monitor::MonitorSettings;
+use weir_backend::{Connection, Replaceable, Server};
 use weir_catalog::ShardId;
 use weir_topology::Group;
 
@@ -109,8 +109,24 @@ pub struct InDoubt {
     pub why: Option<String>,
 }
 
-/// Transactions that are left, and the shards that may have a prepared branch of them.
-type Left = BTreeMap<TransactionId, BTreeSet<ShardId>>;
+/// Transactions that are left, and the shards that may have a prepared branch of them, with the connections that prepared these.
+type Left = BTreeMap<TransactionId, BTreeMap<ShardId, Holder>>;
+
+/// The connection that prepared a branch. Weir has closed it, but a server that is not told of that, as the network has forgotten the
+/// connection, keeps it for hours.
+#[derive(Debug, Clone)]
+struct Holder {
+    server: Arc<Server>,
+    thread_id: u32,
+    user: Arc<[u8]>,
+}
+
+impl Holder {
+    fn of(connection: &Connection) -> Holder {
+        let user = connection.key.user.clone();
+        Holder { server: connection.server.clone(), thread_id: connection.thread_id, user }
+    }
+}
 
 /// Ends transactions for all sessions of a Weir, and those that were left. Shared by all threads.
 #[derive(Debug)]
@@ -192,7 +208,7 @@ impl Coordinator {
     }
 
     /// Branches of a transaction may be left prepared on these shards: recovery looks at once.
-    fn leave(&self, id: TransactionId, shards: impl IntoIterator<Item = ShardId>) {
+    fn leave(&self, id: TransactionId, shards: impl IntoIterator<Item = (ShardId, Holder)>) {
         let mut shards = shards.into_iter().peekable();
         if shards.peek().is_some() {
             self.lock_left().entry(id).or_default().extend(shards);

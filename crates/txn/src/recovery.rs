@@ -5,7 +5,7 @@
 
 mod clean;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,9 +14,10 @@ use weir_backend::monitor::Probe;
 use weir_backend::patience::within;
 use weir_catalog::ShardId;
 use weir_wire::Failure;
+use weir_wire::error::codes;
 
 use super::decision::{self, Decision, unknown_shard};
-use super::{BranchId, Coordinator, InDoubt, Left, TransactionId};
+use super::{BranchId, Coordinator, Holder, InDoubt, Left, TransactionId};
 use futures_util::future::join_all;
 
 /// Bound on one question to a server.
@@ -86,8 +87,8 @@ impl Coordinator {
     /// A shard has told its branches: of transactions that had been left before it was asked, those that it lacks are over.
     fn note_ended(&self, shard: usize, branches: &[BranchId], left_before: &Left) {
         let Ok(shard) = u16::try_from(shard).map(ShardId) else { return };
-        let over = |id: &TransactionId, shards: &BTreeSet<ShardId>| {
-            shards.contains(&shard) && !branches.contains(&BranchId { transaction: *id, shard })
+        let over = |id: &TransactionId, shards: &BTreeMap<ShardId, Holder>| {
+            shards.contains_key(&shard) && !branches.contains(&BranchId { transaction: *id, shard })
         };
         for (id, _) in left_before.iter().filter(|(id, shards)| over(id, shards)) {
             self.note_over(&BranchId { transaction: *id, shard });
@@ -185,7 +186,11 @@ impl Recovery<'_> {
         };
         let verb = if decided == Decision::Commit { "COMMIT" } else { "ROLLBACK" };
         let text = format!("XA {verb} {}", id.branch(branch.shard));
-        self.line(branch.shard, &id)?.query(&text).await?;
+        let ended = self.line(branch.shard, &id)?.query(&text).await;
+        if ended.as_ref().is_err_and(|failure| failure.code == codes::ER_XAER_NOTA) {
+            self.end_holder(branch).await;
+        }
+        ended?;
         let metrics = &self.coordinator.metrics;
         match decided {
             Decision::Commit => metrics.recovered_committed.inc(),
@@ -193,6 +198,26 @@ impl Recovery<'_> {
         };
         tracing::info!(transaction = %id, shard = branch.shard.0, decided = verb, "a prepared branch was brought to its end");
         Ok(true)
+    }
+
+    /// The server still has the connection that prepared a branch, which nobody else can end before that is gone. Weir has closed it: the
+    /// server has not been told if the connection's packets are lost.
+    async fn end_holder(&mut self, branch: &BranchId) {
+        let holder_of = |left: &Left| left.get(&branch.transaction)?.get(&branch.shard).cloned();
+        let Some(holder) = holder_of(&self.coordinator.lock_left()) else { return };
+        let Ok(line) = self.line(branch.shard, &branch.transaction) else { return };
+        if !line.open.as_ref().is_some_and(|(server, _)| Arc::ptr_eq(server, &holder.server)) {
+            return;
+        }
+        let Holder { thread_id, user, .. } = holder;
+        // Ids begin anew when a server starts.
+        let its =
+            format!("SELECT USER FROM information_schema.PROCESSLIST WHERE ID = {thread_id} AND COMMAND = 'Sleep'");
+        let found = line.query(&its).await.unwrap_or_default().into_iter().flatten().next().flatten();
+        if found.is_some_and(|found| *found == *user) {
+            let ended = line.query(&format!("KILL CONNECTION {thread_id}")).await;
+            tracing::info!(transaction = %branch.transaction, thread_id, ?ended, "the connection that prepared a branch was ended");
+        }
     }
 
     async fn known(&mut self, id: &TransactionId) -> Result<KnownDecision, Failure> {
@@ -252,7 +277,7 @@ impl RecoveryConnection {
     /// A connection that did not answer, or was lost, is not used again.
     fn checked<T>(&mut self, answer: Option<Result<T, Failure>>) -> Result<T, Failure> {
         let answer = answer.unwrap_or_else(|| Err(not_asked()));
-        if answer.as_ref().is_err_and(|failure| failure.code == weir_wire::error::codes::CR_SERVER_LOST) {
+        if answer.as_ref().is_err_and(|failure| failure.code == codes::CR_SERVER_LOST) {
             self.open = None;
         }
         answer
@@ -260,7 +285,7 @@ impl RecoveryConnection {
 }
 
 fn not_asked() -> Failure {
-    Failure::server(weir_wire::error::codes::CR_SERVER_LOST, "the shard's writer could not be asked")
+    Failure::server(codes::CR_SERVER_LOST, "the shard's writer could not be asked")
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Facts in, decisions out.
 
+use std::collections::BTreeSet;
+
 use super::clean::removable;
 use super::*;
 
