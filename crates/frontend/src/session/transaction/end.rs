@@ -36,9 +36,26 @@ impl Session {
 
     /// A statement that runs on connections of its own, or on none, commits what is open before.
     pub(in super::super) async fn commit_for_definition(&mut self) -> Result<(), Stopped> {
+        // The connection would keep what it was told of the next transaction.
+        let told = self.state.pins.contains(Pins::SET_TRANSACTION) && !self.transaction.unsent();
+        self.commit_open(told).await?;
+        if self.transaction.is_announced() {
+            self.forget_transaction();
+        }
+        self.state.pins -= Pins::SET_TRANSACTION;
+        self.state.set_transaction_used = false;
+        Ok(())
+    }
+
+    /// The same of a beginning, for which what was said of the next transaction is meant.
+    pub(super) async fn commit_for_beginning(&mut self) -> Result<(), Stopped> {
+        self.commit_open(false).await
+    }
+
+    async fn commit_open(&mut self, told: bool) -> Result<(), Stopped> {
         self.commit_before().await?;
         self.state.begin = None;
-        if self.has_open_transaction() && self.current.lease.is_some() {
+        if (told || self.has_open_transaction()) && self.current.lease.is_some() {
             self.connection().query("COMMIT").await?;
             self.state.status -= StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY;
             self.current.reader_life = None;

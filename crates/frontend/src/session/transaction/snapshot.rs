@@ -25,7 +25,7 @@ impl Session {
     /// Begins the transaction on all shards of sharded databases.
     pub(super) async fn begin_with_snapshot(&mut self, read_only: Option<bool>) -> Result<(), Stopped> {
         let Some(sharding) = self.sharding() else { return Err(not_supported("There are no shards").into()) };
-        self.commit_for_definition().await?;
+        self.commit_for_beginning().await?;
         self.heed_moves_with_snapshot(&sharding).await?;
         let catalog = sharding.catalog();
         if self.held {
