@@ -39,6 +39,9 @@ use prelude::PreludeStep;
 
 /// Bytes read from a server at a time.
 const READ_CHUNK: usize = 64 * 1024;
+/// Bytes that a server's system takes in any case, whatever the server waits for. Of more, it may take the rest when its statement has got a
+/// lock: then that nothing is acknowledged does not tell that the server is gone.
+const FITS: usize = 32 * 1024;
 
 /// Bytes of an OK packet that tells nothing, its header included.
 const PLAIN_OK: usize = 11;
@@ -108,6 +111,8 @@ pub struct Connection {
     stream: Stream,
     output: BytesMut,
     unanswered: usize,
+    /// Bytes that were sent since nothing was unanswered.
+    in_flight: usize,
     steps: VecDeque<PreludeStep>,
     profile: SharedProfile,
     goal: Option<SharedProfile>,
@@ -228,7 +233,8 @@ impl Connection {
     }
 
     async fn has_sent(&mut self, sent: io::Result<()>) -> Result<(), Failure> {
-        if self.output.capacity() > READ_CHUNK {
+        // What has been sent counts as room only when it is reclaimed.
+        if self.output.is_empty() && self.output.try_reclaim(READ_CHUNK + 1) {
             self.output = BytesMut::new();
         }
         let Err(error) = sent else { return Ok(()) };
@@ -248,11 +254,6 @@ impl Connection {
         self.stream.set_receive_low_water(bytes);
     }
 
-    /// Whether it is given up when the server takes nothing for long: see [`Stream::give_up_unacknowledged`].
-    pub fn give_up_unacknowledged(&self, on: bool) {
-        self.stream.give_up_unacknowledged(on);
-    }
-
     /// How many bytes are queued that the socket has not taken.
     pub fn unsent(&self) -> usize {
         self.output.len()
@@ -267,6 +268,10 @@ impl Connection {
             }
             self.server.note_sent(n);
             self.output.advance(n);
+            if self.in_flight <= FITS && self.in_flight + n > FITS {
+                self.stream.give_up_unacknowledged(false);
+            }
+            self.in_flight += n;
         }
         Pin::new(&mut self.stream).poll_flush(cx)
     }
@@ -311,6 +316,12 @@ impl Connection {
     /// The reply to the oldest unanswered command has been read to its end.
     pub fn reply_done(&mut self) {
         self.unanswered = self.unanswered.saturating_sub(1);
+        if self.unanswered == 0 && self.in_flight > FITS {
+            self.stream.give_up_unacknowledged(true);
+        }
+        if self.unanswered == 0 {
+            self.in_flight = 0;
+        }
         if self.unanswered == 0 && self.input.is_empty() && self.input.capacity() > 2 * READ_CHUNK {
             self.input = BytesMut::new();
         }

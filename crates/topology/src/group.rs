@@ -89,7 +89,14 @@ impl Group {
         let mut guard = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         guard.0 = State::remembering(writer, kind, self.servers.len());
         let view = View::clone(&self.view.load());
-        self.view.store(Arc::new(View { writer, ..view }));
+        self.view.store(Arc::new(View { writer, kind, ..view }));
+    }
+
+    /// Whether it is known who writes, as far as it can be: looks at the facts.
+    pub fn is_settled(&self, now: Instant) -> bool {
+        self.look(now);
+        let guard = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        guard.0.is_settled(&self.facts(&guard.1, now))
     }
 
     /// The writer that was recalled, if it is the writer still.

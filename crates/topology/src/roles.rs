@@ -50,7 +50,7 @@ pub struct Fact {
 }
 
 impl Fact {
-    /// Which of its lives this is.
+    /// Which of Weir's connections has told this.
     fn life(&self) -> Option<u64> {
         self.observation.as_ref().map(|observation| observation.life)
     }
@@ -78,11 +78,11 @@ pub struct State {
     established: bool,
     /// Nothing that the other servers may still tell makes another one the writer.
     settled: bool,
-    /// In which of the writer's lives that was so.
+    /// On which of Weir's connections to the writer that was so.
     settled_in: Option<u64>,
     /// It was the writer when another process of this Weir ended.
     remembered: bool,
-    /// In which of its lives each server was last seen to refuse writes.
+    /// On which of Weir's connections each server was last seen to refuse writes.
     refused_in: Vec<Option<u64>>,
     /// Readers that took reads after the last decision.
     in_rotation: Vec<bool>,
@@ -111,9 +111,9 @@ impl State {
         }
     }
 
-    /// At the start, with the writer that an earlier process has left, and what the group was then.
+    /// At the start, with the writer that an earlier process has left, and what the group was then. A group that elects tells of that itself.
     pub fn remembering(writer: usize, kind: GroupKind, servers: usize) -> State {
-        let kind = Some(kind).filter(|kind| *kind != GroupKind::Static);
+        let kind = Some(kind).filter(|kind| *kind == GroupKind::Async);
         State { remembered: true, kind, ..State::new(writer, servers) }
     }
 
@@ -122,12 +122,17 @@ impl State {
         self.remembered.then_some(self.writer)
     }
 
+    /// Whether it is known who writes, as far as it can be.
+    pub(crate) fn is_settled(&self, facts: &[Fact]) -> bool {
+        self.settled || facts.iter().all(|fact| fact.known)
+    }
+
     #[cfg(test)]
     pub(crate) fn writer(&self) -> usize {
         self.writer
     }
 
-    /// The writer takes writes again after a restart. Another Weir may have replaced it.
+    /// The writer takes writes on a new connection: it may have restarted, and another Weir may have replaced it.
     fn is_back(&self, facts: &[Fact]) -> bool {
         let writer = &facts[self.writer];
         takes_writes(writer) && self.settled_in.is_some() && self.settled_in != writer.life()
@@ -161,7 +166,7 @@ pub fn decide(facts: &[Fact], state: &mut State, settings: &GroupSettings, now: 
     let elects = kind.elects();
     match elects {
         true => follow_election(&parts, facts, state),
-        false => follow_promotion((kind, settings.is_only_weir), facts, state),
+        false => follow_promotion((kind, settings), facts, state),
     }
     let writer = state.writer;
     let clock = reference(&facts[writer], now);
@@ -240,13 +245,14 @@ fn not_a_member(fact: &Fact) -> String {
 /// Another server is the writer if it was promoted: seen read-only before, and now not, while the writer takes none. At
 /// the start, before the configured writer was ever seen to take writes, the only server that does is taken for it, unless Weir has reason to
 /// know better: whom the others follow, or who was the writer last.
-fn follow_promotion((kind, is_only_weir): (GroupKind, bool), facts: &[Fact], state: &mut State) {
+fn follow_promotion((kind, settings): (GroupKind, &GroupSettings), facts: &[Fact], state: &mut State) {
     for (index, fact) in facts.iter().enumerate().filter(|(_, fact)| refuses_writes(fact)) {
         state.refused_in[index] = fact.life();
     }
     let decides = kind == GroupKind::Async;
     // What this Weir remembers counts for more than whom servers follow that take no writes, unless another one may have changed the writer.
-    let doubts = !(state.settled || state.remembered && is_only_weir);
+    let trusts = state.remembered && decides && settings.is_only_weir;
+    let doubts = !(state.settled || trusts);
     if let Some(witnessed) = starting::witnessed(facts, state.writer).filter(|_| decides)
         && (doubts || (!state.settled || state.is_back(facts)) && takes_writes(&facts[witnessed]))
     {
@@ -271,11 +277,14 @@ fn follow_promotion((kind, is_only_weir): (GroupKind, bool), facts: &[Fact], sta
     }
     let mut others = facts.iter().enumerate().filter(|(index, fact)| *index != state.writer && takes_writes(fact));
     let (Some((only, fact)), None) = (others.next(), others.next()) else { return };
-    let knows = state.established || (state.remembered && decides);
-    // One that has restarted may take writes because its configuration says so.
-    let still_lives = state.refused_in[only] == fact.life() || !decides;
-    let changed = state.refused_in[only].is_some() && (still_lives || fact.covers(writer));
-    let promoted = changed && state.quarantined[only].is_none() || (!knows && refuses_writes(writer));
+    // On a new connection it may be a server that has restarted, and takes writes because its configuration says so. Other tools restart one to
+    // promote it.
+    let still_lives = state.refused_in[only] == fact.life() || !(decides && settings.automatic_failover);
+    let is_replica = matches!(fact.follows, Follows::Member(_));
+    let changed = state.refused_in[only].is_some() && (still_lives || !is_replica && fact.covers(writer));
+    let agrees = !(state.remembered && decides) || !settings.is_only_weir && fact.covers(writer);
+    let at_start = !(state.established || is_replica) && agrees && facts.iter().all(|fact| fact.known);
+    let promoted = changed && state.quarantined[only].is_none() || (at_start && refuses_writes(writer));
     if promoted && fact.same_kind && (refuses_writes(writer) || (writer.known && !writer.up)) {
         state.set_writer(only);
     }

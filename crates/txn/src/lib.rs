@@ -21,7 +21,7 @@ mod schema;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use arc_swap::ArcSwap;
 use prometheus_client::metrics::counter::Counter;
@@ -119,12 +119,15 @@ struct Holder {
     server: Arc<Server>,
     thread_id: u32,
     user: Arc<[u8]>,
+    /// When it was given up: it has run nothing since.
+    left_at: Instant,
 }
 
 impl Holder {
     fn of(connection: &Connection) -> Holder {
         let user = connection.key.user.clone();
-        Holder { server: connection.server.clone(), thread_id: connection.thread_id, user }
+        let left_at = Instant::now();
+        Holder { server: connection.server.clone(), thread_id: connection.thread_id, user, left_at }
     }
 }
 

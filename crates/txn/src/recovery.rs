@@ -24,6 +24,8 @@ use futures_util::future::join_all;
 const ANSWER: Duration = Duration::from_secs(5);
 /// The wait between two looks while this Weir has left something.
 const SOON: Duration = Duration::from_millis(300);
+/// Seconds for which a connection must have been idle, and so have been there, to be told from one that has its id since the server restarted.
+const LEAST_IDLE: u64 = 2;
 /// Decisions that have become old are looked for so often.
 const CLEAN: Duration = Duration::from_secs(60);
 
@@ -209,14 +211,25 @@ impl Recovery<'_> {
         if !line.open.as_ref().is_some_and(|(server, _)| Arc::ptr_eq(server, &holder.server)) {
             return;
         }
-        let Holder { thread_id, user, .. } = holder;
-        // Ids begin anew when a server starts.
-        let its =
-            format!("SELECT USER FROM information_schema.PROCESSLIST WHERE ID = {thread_id} AND COMMAND = 'Sleep'");
+        let Holder { thread_id, user, left_at, .. } = holder;
+        // Ids begin anew when a server starts: a connection that was made later has not been idle for as long.
+        let idle = left_at.elapsed().as_secs();
+        if idle < LEAST_IDLE {
+            return;
+        }
+        let its = format!(
+            "SELECT USER FROM information_schema.PROCESSLIST WHERE ID = {thread_id} AND COMMAND = 'Sleep' AND TIME >= {idle}"
+        );
         let found = line.query(&its).await.unwrap_or_default().into_iter().flatten().next().flatten();
         if found.is_some_and(|found| *found == *user) {
-            let ended = line.query(&format!("KILL CONNECTION {thread_id}")).await;
-            tracing::info!(transaction = %branch.transaction, thread_id, ?ended, "the connection that prepared a branch was ended");
+            match line.query(&format!("KILL CONNECTION {thread_id}")).await {
+                Ok(_) => {
+                    tracing::info!(transaction = %branch.transaction, thread_id, "the connection that prepared a branch was ended");
+                }
+                Err(error) => {
+                    tracing::warn!(transaction = %branch.transaction, thread_id, %error, "the connection that prepared a branch was not ended");
+                }
+            }
         }
     }
 

@@ -84,6 +84,10 @@ fn knows_who_writes(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
         let fenced = || site.writer.server.query_value("SELECT @@GLOBAL.read_only").ok().flatten();
         eventually(BOUND, "the old writer refuses writes", || fenced().as_deref() == Some("1"))?;
 
+        // What was kept is kept on.
+        restart_beside(&mut site, endpoint, |_| Ok(()))?;
+        expect_equal("rows", rows(endpoint)?, "1,2".into())?;
+
         // What Weir has kept is lost, as in a new container: whom the others follow tells.
         let kept = weir(endpoint)?.directory().join("weir-catalog").join("writers.json");
         restart_beside(&mut site, endpoint, |_| Ok(std::fs::remove_file(&kept)?))?;

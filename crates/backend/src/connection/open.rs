@@ -146,6 +146,7 @@ impl Connection {
             stream: connected.stream,
             output: BytesMut::new(),
             unanswered: 0,
+            in_flight: 0,
             steps: VecDeque::new(),
             profile: Rc::new(profile.with_database(database.as_deref())),
             goal: None,

@@ -239,37 +239,41 @@ fn open(
 }
 
 impl Session {
-    /// Has a server say that the user may log in, and enters the database. While no server of the home shard can be asked, it waits for
-    /// another writer as a statement does.
+    /// Has a server say that the user may log in, and enters the database. While no server can be asked, it waits for another writer as a
+    /// statement does.
     pub(super) async fn enter(&mut self, logged_in: &LoggedIn) -> Result<(), Failure> {
-        let group = self.shared.home().group.clone();
-        let end = Instant::now() + group.settings().writer_wait;
-        loop {
-            let mut changes = group.changes();
-            let failure = match self.enter_now(logged_in).await {
-                Err(failure) if failure.code == codes::CR_CONN_HOST_ERROR && group.may_split() => failure,
-                done => return done,
-            };
-            let next = (Instant::now() + AGAIN).min(end);
-            let is_gone = group.view().writer_unusable.is_some();
-            if !is_gone || next >= end {
-                return Err(failure);
-            }
-            // Cancel-safe: nothing is taken from any of them but the fact that it is ready.
-            tokio::select! {
-                biased;
-                _ = changes.changed() => {}
-                () = tokio::time::sleep_until(next) => {}
-                _ = self.client.gone() => return Err(failure),
+        let end = Instant::now() + self.shared.home().group.settings().writer_wait;
+        while let Err(failure) = self.verify(logged_in.unproved.is_some()).await {
+            self.wait_for_entrance(failure, end).await?;
+        }
+        if let Some(database) = &logged_in.database {
+            while let Err(failure) = self.enter_database(database).await {
+                self.wait_for_entrance(failure, end).await?;
             }
         }
+        Ok(())
     }
 
-    async fn enter_now(&mut self, logged_in: &LoggedIn) -> Result<(), Failure> {
-        self.verify(logged_in.unproved.is_some()).await?;
-        if let Some(database) = &logged_in.database {
-            self.enter_database(database).await?;
+    /// Waits until a server may be there that was not when a login failed.
+    ///
+    /// # Errors
+    /// The failure, if it is for another reason, if no other server can take the writer's place, or if it has lasted until `end`.
+    async fn wait_for_entrance(&mut self, failure: Failure, end: Instant) -> Result<(), Failure> {
+        let gone = [codes::CR_CONN_HOST_ERROR, codes::CR_SERVER_LOST].contains(&failure.code);
+        let may_change = self.shared.shards.iter().any(|shard| shard.group.may_split());
+        let next = (Instant::now() + AGAIN).min(end);
+        if !gone || !may_change || next >= end {
+            return Err(failure);
         }
+        self.handle.set_state("Waiting for the writer");
+        // Cancel-safe: nothing is taken from any of them but the fact that it is ready.
+        tokio::select! {
+            biased;
+            () = tokio::time::sleep_until(next) => {}
+            () = self.handle.bell.rung() => return Err(failure),
+            _ = self.client.gone() => return Err(failure),
+        }
+        self.handle.set_state("");
         Ok(())
     }
 

@@ -303,8 +303,6 @@ impl Relay<'_> {
     /// request; the client's own numbers differ from those among the replies to several statements.
     async fn send_file(&mut self, mut seq: u8, killed: &mut KilledQuery) -> Result<(), Broken> {
         self.client.flush_request().await?;
-        // The server takes nothing while its statement waits for a lock.
-        self.lease.give_up_unacknowledged(false);
         let mut frames = FileFrames::default();
         loop {
             let mut frame = self.next_frame(killed).await?;
@@ -314,7 +312,6 @@ impl Relay<'_> {
             self.lease.queue_raw(&frame);
             self.send_frame(killed).await?;
             if last {
-                self.lease.give_up_unacknowledged(true);
                 return Ok(());
             }
         }

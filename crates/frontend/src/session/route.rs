@@ -201,6 +201,7 @@ impl Session {
             splits: self.backends().splits,
             level: self.level,
             begun_here: self.state.begin.is_some(),
+            announced: self.transaction.unsent(),
             may_leave_writer: may_leave_writer(&self.state),
             in_servers_schema: self.state.profile.database.as_deref().is_some_and(is_servers_schema),
         }

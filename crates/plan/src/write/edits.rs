@@ -34,12 +34,14 @@ impl Edits {
 
     fn of_values(statement: &Statement<'_>, text: &[u8], values: &[Constant], mode: LexMode) -> Edits {
         let mut edits = Edits::default();
+        let mut limits = Vec::new();
         walk(Node::Statement(statement), &mut |node: Node<'_>| {
             if let Node::Limit(limit) = node {
                 for expr in [&limit.offset, &limit.count].into_iter().flatten() {
                     let ExprKind::Parameter(at) = expr.kind else { continue };
                     let rows = values.get(at as usize).and_then(number_of_rows);
                     edits.0.extend(rows.map(|rows| {
+                        limits.push(expr.span.range());
                         let rows = apart(text, expr.span.range(), rows.to_string().into_bytes());
                         Edit { range: expr.span.range(), pieces: vec![Piece::Text(rows)] }
                     }));
@@ -47,7 +49,7 @@ impl Edits {
             }
             if let Node::Expr(Expr { kind: ExprKind::Parameter(at), span }) = node
                 && let Some(value) = values.get(*at as usize)
-                && !edits.0.iter().any(|edit| edit.range == span.range())
+                && !limits.contains(&span.range())
             {
                 edits.replace(span.range(), apart(text, span.range(), parameter(value, mode)));
             }

@@ -146,10 +146,14 @@ async fn reach_all<H: Hands>(
     }
 }
 
-/// A writer that can be reached after all is made to refuse writes; whether it was. One that can't is fenced when it comes back.
+/// A writer that can be reached after all is made to refuse writes; whether it did not refuse them before. One that can't is fenced when it
+/// comes back.
 async fn stop_old_writer<H: Hands>(hands: &mut H, scene: &Scene, progress: &mut Progress) -> bool {
-    let stopped =
-        matches!(hands.reach(scene.writer).await, Ok(true)) && hands.set_read_only(scene.writer, true).await.is_ok();
+    if !matches!(hands.reach(scene.writer).await, Ok(true)) {
+        return false;
+    }
+    let refused = hands.look(scene.writer).await.is_ok_and(|look| look.read_only);
+    let stopped = !refused && hands.set_read_only(scene.writer, true).await.is_ok();
     if stopped {
         progress.note(format!("'{}' was reached, and refuses writes", scene.names[scene.writer]));
     }
@@ -399,6 +403,20 @@ pub(super) async fn resume<H: Hands>(hands: &mut H, scene: &Scene) -> Result<(),
     reach(hands, scene, writer).await?;
     hands.stop_following(writer).await.map_err(scene.step("ending its replication", writer))?;
     hands.set_read_only(writer, false).await.map_err(scene.step("taking writes", writer))
+}
+
+/// Has a writer that takes writes follow nobody.
+///
+/// # Errors
+/// When a step fails.
+pub(super) async fn detach<H: Hands>(hands: &mut H, scene: &Scene) -> Result<(), ActionError> {
+    let writer = scene.writer;
+    reach(hands, scene, writer).await?;
+    // Another Weir may have made it a replica just now.
+    if hands.look(writer).await.map_err(scene.step("asking for its position", writer))?.read_only {
+        return Ok(());
+    }
+    hands.stop_following(writer).await.map_err(scene.step("ending its replication", writer))
 }
 
 /// Makes a server that takes writes beside the writer refuse them.

@@ -59,6 +59,10 @@ pub(super) struct Memory {
     pub(super) failed_since: Vec<Option<Instant>>,
     /// Why a member that was told to join has not.
     pub(super) not_joined: Vec<Option<String>>,
+    /// Who was the writer when an earlier process of this Weir looked last.
+    pub(super) recalled: Option<usize>,
+    /// Who was taken for the writer because it has all that any has.
+    pub(super) appointed: Option<usize>,
     /// When something was last done: what servers had said before is out of date.
     pub(super) acted: Option<Instant>,
 }
@@ -73,6 +77,8 @@ impl Memory {
             rests_until: vec![None; servers],
             failed_since: vec![None; servers],
             not_joined: vec![None; servers],
+            recalled: None,
+            appointed: None,
             acted: None,
         }
     }
@@ -97,6 +103,8 @@ pub(super) enum Next {
     Appoint(usize),
     /// The writer takes writes again: it came back read-only, and nobody else writes.
     Resume,
+    /// The writer takes writes already, and is made to follow nobody.
+    Detach,
     /// The server is made read-only: it takes writes beside the writer.
     Fence(usize),
     /// The server is made to follow the writer.
@@ -134,8 +142,8 @@ pub(super) fn decide(sight: &Sight<'_>, memory: &mut Memory) -> Next {
         return Next::Nothing;
     }
     let idle = |server: &usize| memory.rests_until[*server].is_none_or(|until| sight.now >= until);
-    if still_replicates(sight) && idle(&sight.writer) {
-        return Next::Resume;
+    if memory.appointed == Some(sight.writer) && still_replicates(sight) && idle(&sight.writer) {
+        return Next::Detach;
     }
     let others = || (0..sight.facts.len()).filter(|server| *server != sight.writer).filter(idle);
     if let Some(server) = others().find(|server| writes_beside(sight, *server)) {
@@ -254,7 +262,7 @@ fn obstacle(sight: &Sight<'_>, memory: &Memory) -> Option<String> {
 
 /// The writer is there and read-only. If it restarted so, and everybody follows it, it takes writes again; if it was made read-only, somebody
 /// wants it to be.
-fn resume(sight: &Sight<'_>, memory: &Memory) -> Next {
+fn resume(sight: &Sight<'_>, memory: &mut Memory) -> Next {
     let writer = sight.writer;
     if let Some(head) = head(sight) {
         return Next::Appoint(head);
@@ -274,16 +282,20 @@ fn resume(sight: &Sight<'_>, memory: &Memory) -> Next {
     let mut writable = others().filter(|server| takes_writes(&sight.facts[*server]));
     if let Some(other) = writable.find(|server| !is_replica(sight, *server)) {
         let rests = memory.rests_until[other].is_some_and(|until| sight.now < until);
-        // One that has all that the writer has may have been promoted by hand.
-        return match writes_beside(sight, other) && !covers(sight, other, writer) && !rests {
+        // One that has all that the writer has may have been promoted by hand, and so may any while this Weir was not there.
+        let knows = memory.wrote_in[writer].is_some() && sight.settings.is_only_weir;
+        let loses_nothing = knows || covers(sight, writer, other);
+        return match loses_nothing && writes_beside(sight, other) && !covers(sight, other, writer) && !rests {
             true => Next::Fence(other),
             false => Next::Watch(
-                "it refuses writes, and another server takes them; WEIR SET WRITER sends them there".to_owned(),
+                "it refuses writes, and another server takes them; WEIR FAILOVER TO server says which one is to"
+                    .to_owned(),
             ),
         };
     }
-    let knows = memory.wrote_in[writer].is_some() && sight.settings.is_only_weir;
+    let knows = (memory.wrote_in[writer].is_some() || memory.recalled == Some(writer)) && sight.settings.is_only_weir;
     if let Some(best) = best(sight, knows) {
+        memory.appointed = Some(best);
         return Next::Appoint(best);
     }
     // Who has nothing that the writer lacks may follow it already now; another one only if this Weir knows who wrote last.

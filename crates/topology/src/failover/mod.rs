@@ -30,6 +30,7 @@ use weir_backend::server::Health;
 use crate::follows::Follows;
 use crate::group::Group;
 use crate::kind::GroupKind;
+use crate::roles::{Fact, takes_writes};
 pub use actions::ActionError;
 use actions::Scene;
 use decide::{Memory, Next, RETRY, Sight};
@@ -88,7 +89,7 @@ impl Failover {
     pub fn new(group: Arc<Group>, account: Replaceable<MonitorSettings>, control: Handle) -> Failover {
         let mut memory = Memory::new(group.servers.len());
         if let Some(writer) = group.recalled() {
-            memory.promoted(writer);
+            memory.recalled = Some(writer);
         }
         Failover {
             group,
@@ -169,6 +170,7 @@ impl Failover {
                     self.group.install_writer(server);
                 }
                 Next::Resume => drop(self.resume("it came back, and has all that the others have").await),
+                Next::Detach => self.detach().await,
                 Next::Fence(server) => self.fence(server).await,
                 Next::Rejoin(server) => self.rejoin(server).await,
             }
@@ -269,6 +271,16 @@ impl Failover {
         resumed
     }
 
+    async fn detach(&self) {
+        let (scene, mut hands) = (self.scene(), self.hands());
+        let group = self.group.settings().name.clone();
+        let mut progress = Progress::begin(&group, Action::Resume, &scene.names[scene.writer]);
+        progress.note("it has all that the others have, takes writes, and is a replica yet");
+        let detached = actions::detach(&mut hands, &scene).await;
+        self.rest_if_failed(scene.writer, detached.is_err());
+        progress.end(&self.records, &detached);
+    }
+
     async fn fence(&self, server: usize) {
         let group = self.group.settings().name.clone();
         let mut progress = Progress::begin(&group, Action::Fence, self.name(server));
@@ -326,6 +338,15 @@ impl Failover {
         self.control.spawn(action).await.unwrap_or_else(|_| Err(stopped()))
     }
 
+    /// A server that takes writes and is not the writer, nor a replica.
+    fn writes_beside(&self) -> Option<String> {
+        let facts = self.group.present_facts(Instant::now());
+        let stands_alone = |fact: &Fact| takes_writes(fact) && !matches!(fact.follows, Follows::Member(_));
+        let writer = self.group.view().writer;
+        let mut others = facts.iter().enumerate().filter(|(server, fact)| *server != writer && stands_alone(fact));
+        others.next().map(|(server, _)| self.name(server).to_owned())
+    }
+
     async fn replace_by_command(&self, wanted: Option<&str>) -> Result<(), FailoverError> {
         let wanted = wanted.map(|name| self.server(name)).transpose()?;
         let _acting = self.act().await?;
@@ -340,10 +361,15 @@ impl Failover {
         let is_up = self.group.servers[writer].facts().health == Health::Up;
         let refuses = self.group.servers[writer].observation().is_some_and(|observation| observation.read_only);
         let name = self.name(writer);
+        let follows = |wanted: usize| self.group.follows(wanted) == Follows::Member(writer);
         match wanted {
             // They can't agree who wrote last, or somebody has made it read-only: whoever asks has decided.
-            Some(wanted) if wanted == writer && is_up && refuses => {
-                Ok(self.resume("it is to take writes again").await?)
+            Some(wanted) if wanted == writer && is_up && refuses => match self.writes_beside() {
+                Some(other) => refused(format!("'{other}' takes writes; SET GLOBAL read_only = 1 there first")),
+                None => Ok(self.resume("it is to take writes again").await?),
+            },
+            Some(wanted) if is_up && refuses && follows(wanted) => {
+                refused(format!("the writer, '{name}', is there; use WEIR SWITCHOVER TO server"))
             }
             None if is_up && refuses => refused(format!(
                 "the writer, '{name}', is there, and refuses writes: name the server that is to take them (WEIR FAILOVER TO server)"

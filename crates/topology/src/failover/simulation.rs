@@ -56,7 +56,7 @@ impl Weir {
         *self = Weir { keeps: kept, ..Weir::new(self.number, servers) };
         if kept {
             self.state = State::remembering(writer, GroupKind::Async, servers);
-            self.memory.promoted(writer);
+            self.memory.recalled = Some(writer);
         }
     }
 
@@ -148,6 +148,10 @@ impl Weir {
                 let done = at_once(actions::resume(&mut hands, scene));
                 self.memory.rests_until[scene.writer] = done.is_err().then(|| now + RETRY);
             }
+            Next::Detach => {
+                let done = at_once(actions::detach(&mut hands, scene));
+                self.memory.rests_until[scene.writer] = done.is_err().then(|| now + RETRY);
+            }
             Next::Fence(server) => {
                 let done = at_once(actions::fence(&mut hands, scene, *server));
                 self.memory.rests_until[*server] = done.is_err().then(|| now + RETRY);
@@ -187,7 +191,8 @@ fn run(seed: u64) -> Result<(), String> {
     let mut restarts = Chance(seed ^ 0xfee1);
     world.nodes[0].starts_read_only = !restarts.one_in(3);
     let mut observers: Vec<_> = (0..weirs).map(|number| Weir::new(number, servers)).collect();
-    let (mut now, mut forgot) = (Instant::now() + Duration::from_secs(1000), false);
+    let mut now = Instant::now() + Duration::from_secs(1000);
+    let (mut restarted, mut forgot) = (false, false);
     for step in 0..900 {
         if step == 600 {
             world.mend_all();
@@ -206,7 +211,7 @@ fn run(seed: u64) -> Result<(), String> {
         for observer in &mut observers {
             if world.faults && restarts.one_in(100) {
                 let disk_is_lost = restarts.one_in(4);
-                forgot |= disk_is_lost;
+                (restarted, forgot) = (true, forgot || disk_is_lost);
                 observer.restart(disk_is_lost);
                 world.tell(format!("weir {} restarts, and remembers {:?}", observer.number, observer.state.recalled()));
             }
@@ -214,11 +219,16 @@ fn run(seed: u64) -> Result<(), String> {
         }
         now += STEP;
     }
-    // A replica that does not refuse writes is nobody's writer.
-    let writes = |server: &usize| !world.nodes[*server].read_only && world.nodes[*server].source.is_none();
+    // A replica that does not refuse writes is nobody's writer, and neither is a server to which no Weir sends any.
+    let writes = |server: &usize| {
+        let node = &world.nodes[*server];
+        let has_clients = observers.iter().any(|observer| observer.state.writer() == *server);
+        !node.read_only && node.source.is_none() && has_clients
+    };
     let writers: Vec<_> = (0..servers).filter(writes).collect();
     let covers_all = |server: &Node| world.nodes.iter().all(|other| server.log().covers(&other.log()));
-    if (forgot || weirs > 1 && writers.is_empty()) && !world.nodes.iter().any(covers_all) {
+    let unsure = forgot || (restarted || weirs > 1) && writers.is_empty();
+    if unsure && !world.nodes.iter().any(covers_all) {
         // Histories have parted, and no Weir can be sure that it knows who wrote last: that is left to a person.
         return Ok(());
     }

@@ -108,7 +108,6 @@ pub(crate) fn run(start: Start) -> Result<(), ServeError> {
     let _inside = control.enter();
     super::watch_servers(&control, &endpoint);
     super::discovery::watch(&control, config, &endpoint.groups, &endpoint.monitor);
-    control.spawn(super::writers::keep(live.clone(), endpoint.groups.clone()));
     let workers = super::start_workers(config, &endpoint, &pool)?;
     let signals = Signals::new()?;
     let (oversight, sharding) = (endpoint.oversight.clone(), endpoint.sharding.clone());
@@ -159,12 +158,14 @@ impl Process {
     async fn serve(&mut self, mut sockets: Sockets, predecessor: Option<Predecessor>) -> Result<(), ServeError> {
         if let Some(predecessor) = predecessor {
             self.take_over(&mut sockets, predecessor).await?;
-        } else {
-            self.know_groups().await;
+        } else if self.know_groups().await {
             if let Ok(mover) = self.endpoint.commands.mover() {
                 mover.start();
             }
+        } else {
+            return Ok(());
         }
+        let keeping = tokio::spawn(super::writers::keep(self.live.clone(), self.endpoint.groups.clone()));
         let mut successors = match &mut sockets.control {
             Some(control) => control.watch(sockets.offer.clone())?,
             None => mpsc::channel(1).1,
@@ -185,6 +186,7 @@ impl Process {
                 }
                 Ended::Successor(successor) => {
                     if self.hand_over(successor).await {
+                        keeping.abort();
                         return self.leave(sockets).await;
                     }
                 }
@@ -240,14 +242,18 @@ impl Process {
         Ok(())
     }
 
-    /// Waits until it is known who writes: it may be another server than the configuration says.
-    async fn know_groups(&self) {
-        if self.endpoint.groups.iter().any(|group| group.may_split()) {
-            self.know_servers().await;
+    /// Waits until it is known who writes in each group: it may be another server than the configuration says. False: it is told to stop.
+    async fn know_groups(&mut self) -> bool {
+        let deadline = Instant::now() + KNOWN_WITHIN;
+        let groups: Vec<_> = self.endpoint.groups.iter().filter(|group| group.may_split()).cloned().collect();
+        let known = || groups.iter().all(|group| group.is_settled(std::time::Instant::now()));
+        while !known() && Instant::now() < deadline {
+            tokio::select! {
+                () = self.signals.stop() => return false,
+                () = tokio::time::sleep(LOOK) => {}
+            }
         }
-        for group in &self.endpoint.groups {
-            group.look(std::time::Instant::now());
-        }
+        true
     }
 
     /// Waits until each server has been asked once: clients are greeted in the writer's name.

@@ -63,6 +63,8 @@ pub(in crate::session) struct PlaceFacts {
     pub(in crate::session) level: Level,
     /// A transaction has begun of which no server has heard.
     pub(in crate::session) begun_here: bool,
+    /// SET TRANSACTION has said something of the next transaction, of which no server has heard.
+    pub(in crate::session) announced: bool,
     /// The next read needs nothing of the session's connection or transaction.
     pub(in crate::session) may_leave_writer: bool,
     /// The default database is the server's own.
@@ -103,7 +105,7 @@ pub(in crate::session) fn place(class: &Class, hint: Option<RoutingHint>, facts:
         return Place::Diagnostics;
     }
     match level_of_read(class, hint, facts) {
-        Some(level) if facts.splits => Place::Read(ReadPlace {
+        Some(level) if facts.splits && !facts.announced => Place::Read(ReadPlace {
             level,
             wanted: hint == Some(RoutingHint::Replica),
             // The first statement of a transaction decides for all of it.
@@ -175,6 +177,7 @@ mod tests {
         splits: true,
         level: Level::Session,
         begun_here: false,
+        announced: false,
         may_leave_writer: true,
         in_servers_schema: false,
     };

@@ -117,7 +117,7 @@ impl Session {
             Ok(()) => {
                 let connection = self.connection();
                 connection.has_found_rows = false;
-                connection.query("COMMIT").await.map(drop)
+                connection.query("COMMIT AND NO CHAIN NO RELEASE").await.map(drop)
             }
             Err(failure) => Err(failure),
         };
