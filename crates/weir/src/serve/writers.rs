@@ -63,7 +63,7 @@ fn file(config: &CheckedConfig) -> PathBuf {
 
 fn read(path: &Path) -> io::Result<Records> {
     match fs::read(path) {
-        Ok(text) => serde_json::from_slice(&text).map_err(io::Error::from),
+        Ok(text) => serde_json::from_slice(&text).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Records::default()),
         Err(error) => Err(error),
     }
