@@ -88,9 +88,7 @@ impl Failover {
     /// Of a group, with Weir's own account. What commands begin runs on `control`, to its end.
     pub fn new(group: Arc<Group>, account: Replaceable<MonitorSettings>, control: Handle) -> Failover {
         let mut memory = Memory::new(group.servers.len());
-        if let Some(writer) = group.recalled() {
-            memory.recalled = Some(writer);
-        }
+        memory.recalled = group.recalled();
         Failover {
             group,
             account,
