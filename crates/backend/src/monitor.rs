@@ -7,6 +7,7 @@ mod accounts;
 pub mod peers;
 mod question;
 mod standing;
+mod start;
 mod tables;
 
 use std::collections::HashMap;
@@ -26,6 +27,7 @@ use weir_wire::{Capabilities, Command, Failure};
 
 use accounts::Accounts;
 use question::{Answer, Question};
+use start::Start;
 
 use crate::Replaceable;
 use crate::connect::{Connected, Login, connect, server_failure};
@@ -116,6 +118,7 @@ async fn watch_health(
     let mut probe = None;
     let mut accounts = Accounts::default();
     let mut settings_then = settings.load_full();
+    let mut start = Start::default();
     let mut silent = Duration::ZERO;
     let mut note = |health: Option<Health>| {
         if let Some(health) = health {
@@ -140,8 +143,9 @@ async fn watch_health(
         }
         let kept = probe.take();
         let unanswered = |is_hung: bool| note(is_hung.then_some(Health::Hung));
-        match Question::new(server, &settings).ask(kept, silent, unanswered).await {
+        match Question::new(server, &settings, start).ask(kept, silent, unanswered).await {
             Ok(answer) => {
+                start = answer.probe.start;
                 probe = take(server, answer, &settings, &mut accounts).await;
                 note(Some(Health::Up));
             }
@@ -225,6 +229,7 @@ pub struct Probe {
     connected: Connected,
     input: BytesMut,
     life: u64,
+    start: Start,
     /// A ping has not been answered yet.
     awaits_pong: bool,
 }
@@ -234,7 +239,7 @@ type Row = Vec<Option<Vec<u8>>>;
 impl Probe {
     /// Takes over a connection just made.
     pub fn new(connected: Connected) -> Probe {
-        Probe { connected, input: BytesMut::new(), life: 0, awaits_pong: false }
+        Probe { connected, input: BytesMut::new(), life: 0, start: Start::default(), awaits_pong: false }
     }
 
     /// Makes a connection with Weir's own account.
@@ -381,11 +386,19 @@ impl Probe {
         Ok(Observation {
             asked,
             life: self.life,
+            start: self.start.number,
             read_only: !matches!(read_only.as_str(), "0" | "OFF"),
             has_gtids: gtids_on.contains(&mode.as_str()),
             applied: Arc::new(applied),
             visible: Arc::new(visible),
         })
+    }
+
+    /// For how long the server has been running, in whole seconds.
+    async fn uptime(&mut self) -> Result<Duration, Failure> {
+        let row = self.query("SHOW GLOBAL STATUS LIKE 'Uptime'").await?.into_iter().next().unwrap_or_default();
+        let seconds = row.into_iter().nth(1).map(text).and_then(|seconds| seconds.parse().ok());
+        Ok(Duration::from_secs(seconds.unwrap_or_default()))
     }
 
     async fn identity(&mut self) -> Result<Identity, Failure> {

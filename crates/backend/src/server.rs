@@ -135,8 +135,10 @@ pub struct Facts {
 pub struct Observation {
     /// When it was asked.
     pub asked: Instant,
-    /// Which of its lives this is: it may have lost something in between.
+    /// Which of its lives this is: it may have lost something in between. One ends with each connection of the monitor.
     pub life: u64,
+    /// Which of its starts this follows: what was set by hand since then holds. One that is not known to be the same is another.
+    pub start: u64,
     /// Whether it refuses writes.
     pub read_only: bool,
     /// Whether it has GTIDs at all.

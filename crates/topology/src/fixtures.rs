@@ -29,7 +29,7 @@ pub(crate) fn standing(asked: Instant) -> Standing {
 /// It is at this position, and others see all of it.
 pub(crate) fn observation(asked: Instant, read_only: bool, position: Position) -> Observation {
     let position = Arc::new(position);
-    Observation { asked, life: 1, read_only, has_gtids: true, applied: position.clone(), visible: position }
+    Observation { asked, life: 1, start: 1, read_only, has_gtids: true, applied: position.clone(), visible: position }
 }
 
 /// It answers.

@@ -55,6 +55,11 @@ impl Fact {
         self.observation.as_ref().map(|observation| observation.life)
     }
 
+    /// After which of its starts this was told.
+    fn start(&self) -> Option<u64> {
+        self.observation.as_ref().map(|observation| observation.start)
+    }
+
     /// All that it has, applied or not.
     fn has(&self) -> Option<Position> {
         let mut has = Position::clone(&self.observation.as_ref()?.visible);
@@ -82,7 +87,7 @@ pub struct State {
     settled_in: Option<u64>,
     /// It was the writer when another process of this Weir ended.
     remembered: bool,
-    /// On which of Weir's connections each server was last seen to refuse writes.
+    /// After which of its starts each server was last seen to refuse writes.
     refused_in: Vec<Option<u64>>,
     /// Readers that took reads after the last decision.
     in_rotation: Vec<bool>,
@@ -247,7 +252,7 @@ fn not_a_member(fact: &Fact) -> String {
 /// know better: whom the others follow, or who was the writer last.
 fn follow_promotion((kind, settings): (GroupKind, &GroupSettings), facts: &[Fact], state: &mut State) {
     for (index, fact) in facts.iter().enumerate().filter(|(_, fact)| refuses_writes(fact)) {
-        state.refused_in[index] = fact.life();
+        state.refused_in[index] = fact.start();
     }
     let decides = kind == GroupKind::Async;
     // What this Weir remembers counts for more than whom servers follow that take no writes, unless another one may have changed the writer.
@@ -277,11 +282,10 @@ fn follow_promotion((kind, settings): (GroupKind, &GroupSettings), facts: &[Fact
     }
     let mut others = facts.iter().enumerate().filter(|(index, fact)| *index != state.writer && takes_writes(fact));
     let (Some((only, fact)), None) = (others.next(), others.next()) else { return };
-    // On a new connection it may be a server that has restarted, and takes writes because its configuration says so. Other tools restart one to
-    // promote it.
-    let still_lives = state.refused_in[only] == fact.life() || !(decides && settings.automatic_failover);
+    // A server that has restarted takes writes because its configuration says so. Other tools restart one to promote it.
+    let runs_on = state.refused_in[only] == fact.start() || !(decides && settings.automatic_failover);
     let is_replica = matches!(fact.follows, Follows::Member(_));
-    let changed = state.refused_in[only].is_some() && (still_lives || !is_replica && fact.covers(writer));
+    let changed = state.refused_in[only].is_some() && (runs_on || !is_replica && fact.covers(writer));
     let agrees = !(state.remembered && decides) || !settings.is_only_weir && fact.covers(writer);
     let at_start = !(state.established || is_replica) && agrees && facts.iter().all(|fact| fact.known);
     let promoted = changed && state.quarantined[only].is_none() || (at_start && refuses_writes(writer));

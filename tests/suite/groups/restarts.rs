@@ -1,5 +1,7 @@
 //! Weir starts again after the writer was replaced: the old writer may have come back meanwhile, and take writes.
 
+use std::time::Duration;
+
 use libtest_mimic::Failed;
 use mysql::prelude::Queryable;
 use nix::sys::signal::Signal;
@@ -8,7 +10,7 @@ use weir_local::{Flavor, Server};
 use super::follow;
 use crate::Collector;
 use crate::driver::{connect, expect_equal, value};
-use crate::lab::{APP, Endpoint, Lab, eventually};
+use crate::lab::{self, APP, Endpoint, Lab, eventually};
 use crate::reads::{BOUND, DATABASE, GroupSite};
 use crate::weir::Weir;
 
@@ -16,6 +18,7 @@ use crate::weir::Weir;
 pub(super) fn collect(tests: &mut Collector) {
     tests.add_for_weir("groups::a_weir_that_starts_again_knows_who_writes", knows_who_writes);
     tests.add_for_weir("groups::a_writer_that_refuses_writes_takes_them_by_command", takes_writes_by_command);
+    tests.add_for_weir("groups::a_writer_made_read_only_stays_so_though_weir_connects_again", stays_read_only);
 }
 
 fn start(lab: &Lab, flavor: Flavor) -> Result<(GroupSite, Endpoint), Failed> {
@@ -108,25 +111,57 @@ fn knows_who_writes(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     })
 }
 
+/// Has the writer refuse writes, and waits until Weir has seen it.
+fn make_read_only(site: &GroupSite, endpoint: &Endpoint) -> Result<(), Failed> {
+    site.writer.server.execute(match site.flavor {
+        Flavor::MySql => "SET GLOBAL super_read_only = ON",
+        Flavor::MariaDb => "SET GLOBAL read_only = ON",
+    })?;
+    let mut admin = connect(endpoint.port, APP, None)?;
+    let mut said = String::new();
+    eventually(BOUND, "Weir sees that it refuses writes", || {
+        said =
+            admin.query_drop("WEIR FAILOVER GROUP main").map_err(|error| error.to_string()).err().unwrap_or_default();
+        said.contains("refuses writes: name the server")
+    })
+    .map_err(|_| Failed::from(format!("it said {said:?}")))
+}
+
+/// Somebody wants it to be read-only: Weir doesn't take it for restarted because its own connection was lost.
+fn stays_read_only(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    let (site, endpoint) = start(lab, flavor)?;
+    lab.judge(endpoint, |endpoint| {
+        site.all_take_reads(endpoint)?;
+        let writer = &site.writer.server;
+        make_read_only(&site, endpoint)?;
+        let query =
+            format!("SELECT GROUP_CONCAT(id) FROM information_schema.processlist WHERE user = '{}'", lab::MONITOR.0);
+        let connections = || -> Vec<u64> {
+            let ids = writer.query_value(&query).ok().flatten().unwrap_or_default();
+            ids.split(',').filter_map(|id| id.parse().ok()).collect()
+        };
+        for _ in 0..5 {
+            let before = connections();
+            let last = before.iter().max().copied().ok_or("Weir has no connection")?;
+            for id in before {
+                // It may have ended by itself.
+                let _ = writer.execute(&format!("KILL {id}"));
+            }
+            eventually(BOUND, "Weir connects again", || connections().iter().any(|id| *id > last))?;
+        }
+        // It would be at once.
+        std::thread::sleep(Duration::from_secs(2));
+        expect_equal("it refuses writes", writer.query_value("SELECT @@GLOBAL.read_only")?, Some("1".into()))
+    })
+}
+
 fn takes_writes_by_command(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     let (site, endpoint) = start(lab, flavor)?;
     lab.judge(endpoint, |endpoint| {
         site.all_take_reads(endpoint)?;
         let old = &site.writer.server;
-        old.execute(if flavor == Flavor::MySql {
-            "SET GLOBAL super_read_only = ON"
-        } else {
-            "SET GLOBAL read_only = ON"
-        })?;
-        let mut admin = connect(endpoint.port, APP, None)?;
-        let mut command = |text: &str| admin.query_drop(text).map_err(|error| error.to_string());
-        let mut said = String::new();
-        eventually(BOUND, "Weir sees that it refuses writes", || {
-            said = command("WEIR FAILOVER GROUP main").err().unwrap_or_default();
-            said.contains("refuses writes: name the server")
-        })
-        .map_err(|_| Failed::from(format!("it said {said:?}")))?;
-        command("WEIR FAILOVER GROUP main TO writer")?;
+        make_read_only(&site, endpoint)?;
+        connect(endpoint.port, APP, None)?.query_drop("WEIR FAILOVER GROUP main TO writer")?;
         insert(endpoint, 1)?;
         expect_equal("it takes writes", old.query_value("SELECT @@GLOBAL.read_only")?, Some("0".into()))
     })

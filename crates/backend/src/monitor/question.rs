@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use weir_wire::Failure;
 use weir_wire::error::codes;
 
+use super::start::{Seen, Start};
 use super::{MonitorSettings, Probe};
 use crate::patience::STEP;
 use crate::server::{Identity, Observation, Server};
@@ -46,14 +47,16 @@ type Attempt<'a> = Pin<Box<dyn Future<Output = Told> + Send + 'a>>;
 pub(super) struct Question<'a> {
     server: &'a Server,
     settings: &'a MonitorSettings,
+    last_start: Start,
     attempts: Vec<Attempt<'a>>,
     /// The first of them is on the kept connection.
     awaits_kept: bool,
 }
 
 impl<'a> Question<'a> {
-    pub(super) fn new(server: &'a Server, settings: &'a MonitorSettings) -> Self {
-        Question { server, settings, attempts: Vec::new(), awaits_kept: false }
+    /// `last_start` is the start that the server was last seen after.
+    pub(super) fn new(server: &'a Server, settings: &'a MonitorSettings, last_start: Start) -> Self {
+        Question { server, settings, last_start, attempts: Vec::new(), awaits_kept: false }
     }
 
     /// Asks, on the kept connection first. `silent`: for how long the server has not answered; `unanswered` is called with each attempt
@@ -106,7 +109,7 @@ impl<'a> Question<'a> {
             // The oldest may be that of a slow server; the others have had their time.
             drop(self.attempts.remove(1));
         }
-        self.attempts.push(Box::pin(ask_fresh(self.server, self.settings)));
+        self.attempts.push(Box::pin(ask_fresh(self.server, self.settings, self.last_start)));
     }
 
     /// What is told first on any of the connections. Cancel-safe.
@@ -137,11 +140,17 @@ async fn ask_kept(server: &Server, mut probe: Probe) -> Told {
     }
 }
 
-async fn ask_fresh(server: &Server, settings: &MonitorSettings) -> Told {
+async fn ask_fresh(server: &Server, settings: &MonitorSettings, last_start: Start) -> Told {
     let begun = Instant::now();
     let asked = async {
         let mut probe = Probe::open(server, settings).await?;
         probe.life = server.observation().map_or(0, |last| last.life + 1);
+        let seen = Seen {
+            at: Instant::now(),
+            uptime: probe.uptime().await?,
+            connection: probe.connected.greeting.connection_id,
+        };
+        probe.start = last_start.after(seen);
         let identity = Some(probe.identity().await?);
         let observation = probe.observe().await?;
         Ok::<_, Failure>(Box::new(Answer { probe, identity, observation }))

@@ -49,7 +49,7 @@ struct Heard {
 #[derive(Debug, Clone)]
 pub(super) struct Memory {
     heard: Vec<Option<Heard>>,
-    /// In which of its lives each was last seen to take writes.
+    /// After which of its starts each was last seen to take writes.
     wrote_in: Vec<Option<u64>>,
     /// When the last failover ended that nobody had asked for.
     pub(super) last_failover: Option<Instant>,
@@ -85,7 +85,7 @@ impl Memory {
 
     /// A server was made the writer.
     pub(super) fn promoted(&mut self, server: usize) {
-        // In a life that has not been seen yet, perhaps.
+        // After a start that has not been seen yet, perhaps.
         self.wrote_in[server].get_or_insert(u64::MAX);
     }
 }
@@ -160,7 +160,7 @@ fn source<'a>(sight: &'a Sight<'_>, server: usize) -> Option<&'a Source> {
 fn remember(sight: &Sight<'_>, memory: &mut Memory) {
     for (server, fact) in sight.facts.iter().enumerate() {
         if let Some(observation) = fact.observation.as_ref().filter(|_| takes_writes(fact)) {
-            memory.wrote_in[server] = Some(observation.life);
+            memory.wrote_in[server] = Some(observation.start);
         }
         let Some(standing) = fact.standing.as_ref() else { continue };
         match standing.own_member().map(|own| own.state) {
@@ -267,8 +267,8 @@ fn resume(sight: &Sight<'_>, memory: &mut Memory) -> Next {
     if let Some(head) = head(sight) {
         return Next::Appoint(head);
     }
-    let life = sight.facts[writer].observation.as_ref().map(|observation| observation.life);
-    let made_so = memory.wrote_in[writer].is_some() && memory.wrote_in[writer] == life;
+    let start = sight.facts[writer].observation.as_ref().map(|observation| observation.start);
+    let made_so = memory.wrote_in[writer].is_some() && memory.wrote_in[writer] == start;
     if made_so || sight.facts[writer].follows != Follows::Nobody && !has_most(sight, writer) {
         return Next::Watch("it refuses writes (read_only)".to_owned());
     }

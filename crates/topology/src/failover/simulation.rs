@@ -36,6 +36,8 @@ struct Weir {
     memory: Memory,
     down_since: Vec<Option<Instant>>,
     last: Vec<Option<(Arc<Observation>, Arc<Standing>)>>,
+    /// Its connections to each server that have ended.
+    lives: Vec<u64>,
 }
 
 impl Weir {
@@ -47,6 +49,7 @@ impl Weir {
             memory: Memory::new(servers),
             down_since: vec![None; servers],
             last: vec![None; servers],
+            lives: vec![0; servers],
         }
     }
 
@@ -69,7 +72,10 @@ impl Weir {
         let up = node.up && world.reached[self.number][server];
         if up {
             let seen = fixtures::observation(now, node.read_only, node.executed.clone());
-            let observation = Observation { life: node.life, ..seen };
+            let ended = self.last[server].as_ref().is_some_and(|(last, _)| last.start != node.starts)
+                || self.down_since[server].is_some();
+            self.lives[server] += u64::from(ended);
+            let observation = Observation { life: self.lives[server], start: node.starts, ..seen };
             self.last[server] = Some((Arc::new(observation), Arc::new(standing(world, server, now))));
             self.down_since[server] = None;
         } else {

@@ -217,20 +217,23 @@ fn who_is_remembered_stays_the_writer_though_the_old_one_is_back() {
 fn a_server_that_has_restarted_with_writes_allowed_was_not_promoted() {
     let now = Instant::now() + Duration::from_secs(100);
     let async_settings = GroupSettings { kind: Some(GroupKind::Async), ..settings() };
-    let at = |fact: Fact, life: u64, sequence: u64| {
+    let at = |fact: Fact, start: u64, sequence: u64| {
         let position = Arc::new(Position::parse(true, &format!("0-1-{sequence}")).expect("a position"));
         let observation = fact.observation.as_deref().expect("it has one").clone();
-        let observation = Observation { life, visible: position.clone(), applied: position, ..observation };
+        let observation = Observation { life: 2, start, visible: position.clone(), applied: position, ..observation };
         Fact { observation: Some(Arc::new(observation)), ..fact }
     };
-    let cases =
-        [("the same life", 1, 5, 1), ("restarted, and lacks data", 2, 5, 0), ("restarted, with all data", 2, 7, 1)];
-    for (what, life, sequence, writer) in cases {
+    let cases = [
+        ("the same start, on a new connection", 1, 5, 1),
+        ("restarted, and lacks data", 2, 5, 0),
+        ("restarted, with all data", 2, 7, 1),
+    ];
+    for (what, start, sequence, writer) in cases {
         let mut state = State::new(0, 2);
         let writes = at(fact(now, false), 1, 7);
         let mut step = |facts: &[Fact]| decide(facts, &mut state, &async_settings, now).writer;
         assert_eq!(step(&[writes.clone(), at(fact(now, true), 1, 5)]), 0);
         let gone = Fact { up: false, down_for: Duration::from_secs(1), ..writes };
-        assert_eq!(step(&[gone, at(fact(now, false), life, sequence)]), writer, "{what}");
+        assert_eq!(step(&[gone, at(fact(now, false), start, sequence)]), writer, "{what}");
     }
 }

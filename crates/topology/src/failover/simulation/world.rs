@@ -43,7 +43,7 @@ pub(super) struct Node {
     pub(super) source: Option<usize>,
     pub(super) receives: bool,
     pub(super) committing: bool,
-    pub(super) life: u64,
+    pub(super) starts: u64,
     pub(super) sequence: u64,
     pub(super) heartbeats: u64,
 }
@@ -82,7 +82,7 @@ impl World {
             source: (index != 0).then_some(0),
             receives: index != 0,
             committing: index == 0,
-            life: 0,
+            starts: 0,
             sequence: 0,
             heartbeats: 0,
         };
@@ -142,7 +142,7 @@ impl World {
             node.executed = node.log();
             node.waiting.clear();
             node.up = true;
-            node.life += 1;
+            node.starts += 1;
             node.read_only = node.starts_read_only;
             self.tell(format!("{server} is back"));
         }
