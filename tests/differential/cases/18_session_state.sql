@@ -171,6 +171,21 @@ INSERT INTO t (a, b) VALUES (@@sql_auto_is_null, @@autocommit), (@@lc_time_names
 SELECT a, b FROM t ORDER BY id;
 SELECT a, b FROM g ORDER BY id;
 
+## What Ruby's libraries set on each connection leaves the session free
+CREATE TABLE t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+SET SQL_AUTO_IS_NULL=0;
+SET @@SESSION.sql_auto_is_null = OFF, @@SESSION.wait_timeout = 2147483, completion_type = NO_CHAIN;
+BEGIN;
+INSERT INTO t VALUES (1, 1);
+INSERT INTO t VALUES (2, 2), (3, 3), (4, 4), (5, 5);
+UPDATE t SET a = a + 1 WHERE id = 1;
+UPDATE t SET a = a + 1 WHERE id = 2;
+UPDATE t SET a = a + 1 WHERE id = 3;
+COMMIT;
+SELECT @@sql_auto_is_null, @@completion_type;
+SELECT * FROM t ORDER BY id;
+SELECT a FROM t WHERE id IS NULL;
+
 ## insert_id of the session
 CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, a INT) /*weir: single on shard '{s1}' */;
 SET insert_id = 50;

@@ -55,6 +55,10 @@ const SPECIAL: &[&str] = &[
     "wsrep_on",
 ];
 
+/// Of those, the ones with a value with which COMMIT and `IS NULL` mean what they mean without them. Ruby's libraries set it on each connection.
+const HARMLESS: &[(&str, &[&str])] =
+    &[("completion_type", &["0", "NO_CHAIN"]), ("sql_auto_is_null", &["0", "OFF", "FALSE"])];
+
 /// See [`SPECIAL`].
 const SPECIAL_PREFIXES: &[&str] = &["binlog_", "debug", "profiling", "pseudo_"];
 
@@ -205,15 +209,15 @@ impl<'a> TreeReader<'a, '_> {
             if scope.is_none() && next_only {
                 return self.set_transaction_once();
             }
-            return self.assign_variable(plain, global);
+            return self.assign_variable(plain, global, &assignment.value);
         }
         if scope.is_some() {
             done.global = global;
         }
-        self.assign_variable(plain, done.global);
+        self.assign_variable(plain, done.global, &assignment.value);
     }
 
-    fn assign_variable(&mut self, name: &str, global: bool) {
+    fn assign_variable(&mut self, name: &str, global: bool, value: &SetValue<'a>) {
         if global {
             return self.changes_globals();
         }
@@ -232,10 +236,21 @@ impl<'a> TreeReader<'a, '_> {
         }
         let special =
             SPECIAL.contains(&name.as_str()) || SPECIAL_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
-        if special {
+        if special && !self.is_harmless(&name, value) {
             self.finder.pin(Pins::SPECIAL_VARIABLE);
         }
         self.assign(&name);
+    }
+
+    fn is_harmless(&self, name: &str, value: &SetValue<'a>) -> bool {
+        let SetValue::Expr(value) = value else { return false };
+        let text = value.span.text(self.finder.sql);
+        let word = match text {
+            [quote @ (b'\'' | b'"'), inner @ .., end] if quote == end => inner,
+            text => text,
+        };
+        let is_one_of = |values: &[&str]| values.iter().any(|value| word.eq_ignore_ascii_case(value.as_bytes()));
+        HARMLESS.iter().any(|(known, values)| *known == name && is_one_of(values))
     }
 
     fn set_user_variable(&mut self, name: &Ident<'a>, value: &'a Expr<'a>, done: &mut Assignments) {
