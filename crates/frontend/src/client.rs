@@ -5,22 +5,25 @@
 
 mod capture;
 mod errors;
+mod lost;
 mod replies;
+#[cfg(test)]
+mod tests;
 
 use std::cell::RefCell;
-use std::io;
 use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 
 use bytes::{Buf, BytesMut};
+pub use lost::ClientError;
 use replies::Replies;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::time::error::Elapsed;
 use tokio_rustls::TlsAcceptor;
 use weir_backend::Stream;
+use weir_backend::transport::UNACKNOWLEDGED;
 use weir_wire::compress::{Algorithm, Compressor, Contexts, Decompressor, MAX_FRAME, Progress, ReplyFrames};
-use weir_wire::frame::{FrameError, HEADER, Header, PacketReader, put_packet};
+use weir_wire::frame::{HEADER, Header, PacketReader, put_packet};
 use weir_wire::packets::OkPacket;
 use weir_wire::resultset::ResultSet;
 use weir_wire::{Capabilities, StatusFlags};
@@ -33,32 +36,6 @@ const READ_AHEAD: usize = 256 * 1024;
 const READ_CHUNK: usize = 16 * 1024;
 /// What an idle client's buffer holds.
 const IDLE_BUFFER: usize = 1024;
-
-/// Why a session's client can't be served on.
-#[derive(Debug, thiserror::Error)]
-pub enum ClientError {
-    /// It has closed the connection.
-    #[error("the client closed the connection")]
-    Gone,
-    /// The connection broke.
-    #[error("{0}")]
-    Io(#[from] io::Error),
-    /// It does not read what is sent.
-    #[error("the client did not read for the bound of clients.write_timeout")]
-    Stalled,
-    /// It does not speak the protocol.
-    #[error("{0}")]
-    Frame(#[from] FrameError),
-    /// Its compressed stream is broken.
-    #[error("{0}")]
-    Compress(#[from] weir_wire::compress::CompressError),
-}
-
-impl From<Elapsed> for ClientError {
-    fn from(_: Elapsed) -> Self {
-        ClientError::Stalled
-    }
-}
 
 /// What a future that may be polled once and dropped gives at once, if it does.
 async fn at_once<F: Future>(future: F) -> Option<F::Output> {
@@ -116,7 +93,7 @@ pub struct Client {
     input: BytesMut,
     packets: PacketReader,
     /// A client that does not read for so long is cut off.
-    pub write_timeout: Duration,
+    write_timeout: Duration,
     /// Bytes received and sent since they were last counted.
     traffic: (u64, u64),
     /// Bytes sent to it at all.
@@ -135,14 +112,14 @@ pub struct Client {
 impl Client {
     /// A connection on which nothing has been said yet.
     pub fn new(stream: Stream, write_timeout: Duration) -> Client {
-        Client {
+        let mut client = Client {
             capabilities: Capabilities::empty(),
             output: BytesMut::with_capacity(IDLE_BUFFER),
             discard: false,
             stream,
             input: BytesMut::with_capacity(IDLE_BUFFER),
             packets: PacketReader::new(),
-            write_timeout,
+            write_timeout: Duration::ZERO,
             traffic: (0, 0),
             sent: 0,
             compressed: None,
@@ -150,6 +127,17 @@ impl Client {
             held: false,
             capture: None,
             takes_own_codes: true,
+        };
+        client.set_write_timeout(write_timeout);
+        client
+    }
+
+    /// A client that does not read for so long is cut off from now on. What the system has taken of a reply, it gives up in no shorter time,
+    /// nor in a shorter one than keepalive takes to find out that a silent client has gone.
+    pub fn set_write_timeout(&mut self, write_timeout: Duration) {
+        if self.write_timeout != write_timeout {
+            self.write_timeout = write_timeout;
+            self.stream.give_up_unacknowledged(Some(write_timeout.max(UNACKNOWLEDGED)));
         }
     }
 

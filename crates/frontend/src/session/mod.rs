@@ -202,7 +202,7 @@ impl Session {
             let settings = self.endpoint.settings.load();
             (settings.max_allowed_packet, settings.write_timeout, settings.wait_timeout)
         };
-        self.client.write_timeout = write_timeout;
+        self.client.set_write_timeout(write_timeout);
         let timeout = self.own_wait_timeout().unwrap_or(wait_timeout);
         self.idle.begin(self.shared.idle.now(), timeout);
         loop {
