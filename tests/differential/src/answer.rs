@@ -193,6 +193,11 @@ impl Answer {
         normal(self) == normal(other)
     }
 
+    /// Whether there is none: the connection broke, or nothing came in time.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.error.as_ref().is_some_and(|(code, ..)| *code == 0)
+    }
+
     /// Whether it is Weir's refusal, with these words.
     pub(crate) fn is_refusal(&self, words: &str) -> bool {
         self.error.as_ref().is_some_and(|(code, _, message)| *code == 1235 && message.contains(words))

@@ -80,7 +80,7 @@ fn on_shards(mut text: String, shards: usize) -> String {
 pub(crate) fn fresh(target: &Target) -> Result<(), Error> {
     let mut session = target.connect(None)?;
     for text in ["DROP DATABASE IF EXISTS d", "CREATE DATABASE d"] {
-        session.query_drop(text).map_err(|error| format!("{}: {text}: {error}\n{}", target.name, target.log_tail()))?;
+        session.query_drop(text).map_err(|error| format!("{text}: {error}"))?;
     }
     Ok(())
 }
@@ -141,7 +141,10 @@ fn play(flavor: Flavor, cases: &[Case], target: &Target, sender: &SyncSender<Ans
 }
 
 fn play_case(flavor: Flavor, case: &Case, binary: bool, target: &Target) -> Answers {
-    fresh(target)?;
+    let Case { file, title, .. } = case;
+    let protocol = protocol(binary);
+    let unmade = |error| target.with_log(format!("{file} ({title}), {}, {protocol}: {error}", target.name));
+    fresh(target).map_err(unmade)?;
     let mut sessions = Sessions::new(target);
     let runs = |step: &Step| {
         let is_for_this =
@@ -154,7 +157,17 @@ fn play_case(flavor: Flavor, case: &Case, binary: bool, target: &Target) -> Answ
         };
         is_for_this && here
     };
-    case.steps.iter().map(|step| runs(step).then(|| sessions.run(step, binary)).transpose()).collect()
+    let mut run = |step: &Step| {
+        let Step { line, text, .. } = step;
+        let at = |error| format!("{file}:{line} ({title}), {}, {protocol}:\n  {text}\n  {error}", target.name);
+        sessions.run(step, binary).map_err(|error| target.with_log(at(error)).into())
+    };
+    case.steps.iter().map(|step| runs(step).then(|| run(step)).transpose()).collect()
+}
+
+/// What it is called.
+pub(crate) fn protocol(binary: bool) -> &'static str {
+    if binary { "binary" } else { "text" }
 }
 
 /// What came out so far, and where it is shown.
@@ -182,6 +195,7 @@ impl Report<'_> {
                 let Some(got) = got else { continue };
                 match verdict(step, expected.as_ref(), &got) {
                     Ok(()) => self.tally.passed += 1,
+                    Err(why) if got.is_broken() => self.differs(case, step, binary, target, &target.with_log(why)),
                     Err(why) => self.differs(case, step, binary, target, &why),
                 }
             }
@@ -189,7 +203,7 @@ impl Report<'_> {
     }
 
     fn differs(&mut self, case: &Case, step: &Step, binary: bool, target: &Target, why: &str) {
-        let protocol = if binary { "binary" } else { "text" };
+        let protocol = protocol(binary);
         let (file, line, text, title) = (&case.file, step.line, &step.text, &case.title);
         let (flavor, target) = (self.flavor, &target.name);
         let told = format!("{file}:{line} ({title}), {flavor}, {target}, {protocol}:\n  {text}\n{why}");

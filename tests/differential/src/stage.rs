@@ -55,8 +55,13 @@ impl Target {
         Ok(session)
     }
 
+    /// What has happened, with what Weir told last, if this is a Weir.
+    pub(crate) fn with_log(&self, told: String) -> String {
+        if self.weir.is_none() { told } else { format!("{told}\n  Weir's log:\n{}", self.log_tail()) }
+    }
+
     /// The end of Weir's log.
-    pub(crate) fn log_tail(&self) -> String {
+    fn log_tail(&self) -> String {
         let log = std::fs::read_to_string(&self.log).unwrap_or_default();
         let lines: Vec<&str> = log.lines().collect();
         lines[lines.len().saturating_sub(20)..].join("\n")

@@ -49,16 +49,22 @@ pub(crate) fn run(
         let script = Script::make(seed, flavor, STATEMENTS);
         done += script.acts.len();
         let all: Vec<&Target> = targets.iter().collect();
-        match play::play(&script, &all, &mut shares)? {
+        let end =
+            play::play(&script, &all, &mut shares).map_err(|error| format!("generated from seed {seed}: {error}"));
+        match end? {
             End::Same { compared } => generated.passed += compared,
             End::Cut { compared } => {
                 generated.passed += compared;
                 cut += 1;
             }
             End::Different(difference) => {
+                generated.passed += difference.compared;
                 let found = format!("{flavor}, seed {seed}: {}, {}", targets[difference.target].name, difference.why);
-                let small = shrink::shrink(script, &difference, targets)?;
-                let told = format!("{found}\n{}", small.shown());
+                let told = match shrink::shrink(&script, &difference, targets) {
+                    Ok(Some(small)) => format!("{found}\n{}", small.shown()),
+                    Ok(None) => format!("{found}\nNot seen again in the same script:\n{}", script.shown()),
+                    Err(error) => format!("{found}\nNot seen again in the same script ({error}):\n{}", script.shown()),
+                };
                 bars.suspend(|| println!("{told}"));
                 generated.fail(told);
                 if generated.failed >= arguments.show {

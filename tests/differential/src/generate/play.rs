@@ -7,7 +7,7 @@ use super::script::{Act, Script};
 use crate::Error;
 use crate::answer::Answer;
 use crate::case::Step;
-use crate::run::{Sessions, fresh};
+use crate::run::{Sessions, fresh, protocol};
 use crate::stage::Target;
 
 /// How a script ended.
@@ -32,6 +32,8 @@ pub(super) struct Difference {
     pub(super) why: String,
     /// Their error codes, and whether it is the rows that differ.
     pub(super) nature: Nature,
+    /// The statements before it.
+    pub(super) compared: usize,
 }
 
 /// What differs.
@@ -47,11 +49,11 @@ pub(super) fn play(script: &Script, targets: &[&Target], shares: &mut Shares) ->
     let mut compared = 0;
     let setup = script.setup();
     for (number, act) in setup.iter().chain(&script.acts).enumerate() {
-        if act.writes && refused_before(&mut sessions, act)? {
+        if act.writes && refused_before(&mut sessions, act).map_err(|error| at(act, &error))? {
             shares.entry(act.kind).or_default().1 += 1;
             continue;
         }
-        match one(&mut sessions, act)? {
+        match one(&mut sessions, act).map_err(|error| at(act, &error))? {
             Verdict::Same { refused: false } => {
                 compared += 1;
                 shares.entry(act.kind).or_default().0 += 1;
@@ -62,11 +64,17 @@ pub(super) fn play(script: &Script, targets: &[&Target], shares: &mut Shares) ->
                 return Ok(End::Cut { compared });
             }
             Verdict::Different(target, why, nature) => {
-                return Ok(End::Different(Difference { act: number.saturating_sub(setup.len()), target, why, nature }));
+                let act = number.saturating_sub(setup.len());
+                return Ok(End::Different(Difference { act, target, why, nature, compared }));
             }
         }
     }
     Ok(End::Same { compared })
+}
+
+/// An error without an answer, and the statement that it came from.
+fn at(act: &Act, error: &Error) -> String {
+    format!("{}:\n  {}\n  {error}", protocol(act.binary), act.step.text)
 }
 
 /// Does something on all targets at the same time.
@@ -76,7 +84,11 @@ fn everywhere<'a, T: Send>(
 ) -> Result<Vec<T>, Error> {
     let ask = &ask;
     std::thread::scope(|scope| {
-        let asked: Vec<_> = sessions.iter_mut().map(|one| scope.spawn(move || ask(one))).collect();
+        let named = |one: &mut Sessions<'a>| {
+            let target = one.target;
+            ask(one).map_err(|error| target.with_log(format!("{}: {error}", target.name)).into())
+        };
+        let asked: Vec<_> = sessions.iter_mut().map(|one| scope.spawn(move || named(one))).collect();
         asked
             .into_iter()
             .map(|one| one.join().unwrap_or_else(|_panic| Err("a session's thread panicked".into())))
@@ -121,11 +133,14 @@ fn one(sessions: &mut [Sessions<'_>], act: &Act) -> Result<Verdict, Error> {
             refused = true;
         } else if !alike(act, expected, &got) && !is_alike_gathered(&mut sessions[number], act, expected, &got)? {
             let text = &act.step.text;
-            let protocol = if act.binary { "binary" } else { "text" };
+            let protocol = protocol(act.binary);
             let code = |answer: &Answer| answer.error.as_ref().map(|error| error.0);
             let rows = |answer: &Answer| answer.results.iter().map(|reply| reply.rows.len()).collect::<Vec<_>>();
             let nature = (code(expected), code(&got), rows(expected) != rows(&got));
-            let why = format!("{protocol}:\n  {text}\n  plain server:\n{expected}  Weir:\n{got}");
+            let mut why = format!("{protocol}:\n  {text}\n  plain server:\n{expected}  Weir:\n{got}");
+            if got.is_broken() {
+                why = sessions[number].target.with_log(why);
+            }
             return Ok(Verdict::Different(number, why, nature));
         }
     }

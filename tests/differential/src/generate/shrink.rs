@@ -15,20 +15,21 @@ struct Shrinking<'a> {
     tries: usize,
 }
 
-/// A smaller script with the same end.
-pub(super) fn shrink(mut script: Script, difference: &Difference, targets: &[Target]) -> Result<Script, Error> {
+/// A smaller script with the same end; none if the whole script does not end so again.
+pub(super) fn shrink(script: &Script, difference: &Difference, targets: &[Target]) -> Result<Option<Script>, Error> {
+    let mut script = script.clone();
     let mut shrinking =
         Shrinking { targets: [&targets[0], &targets[difference.target]], nature: difference.nature, tries: 0 };
     script.acts.truncate(difference.act + 1);
     if !shrinking.still(&script)? {
-        return Ok(script);
+        return Ok(None);
     }
     script = shrinking.acts(script)?;
     script = shrinking.tables(script)?;
     for table in 0..script.tables.len() {
         script = shrinking.rows(script, table)?;
     }
-    Ok(script)
+    Ok(Some(script))
 }
 
 impl Shrinking<'_> {
