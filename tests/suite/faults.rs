@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::io::Write;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use libtest_mimic::Failed;
 use mysql::prelude::Queryable;
@@ -13,8 +13,11 @@ use nix::unistd::Pid;
 use weir_local::Flavor;
 
 use crate::Collector;
+use crate::client::{Packets, Stream};
 use crate::driver::{connect, expect_equal, expect_error, run, server_error, serves, value};
 use crate::lab::{APP, Endpoint, Lab, MONITOR, PLAIN, Site, eventually};
+use crate::login::{Greeting, Login, authenticate, caps, handshake_response};
+use crate::reply::Set;
 
 const BOUND: Duration = Duration::from_secs(30);
 /// Weir notices quickly.
@@ -30,6 +33,15 @@ pub(crate) const WATCHFUL: &[(&str, &str)] = &[
 /// Weir looks often, and calls no server down that is merely slow.
 const PATIENT: &[(&str, &str)] =
     &[("monitor.interval", "\"100ms\""), ("monitor.timeout", "\"30s\""), ("monitor.hang_timeout", "\"60s\"")];
+/// A client's part of a login, and the servers' part, may each take so long.
+const LOGIN_BOUND: Duration = Duration::from_secs(8);
+/// It, and a Weir that finds no fault with a server that pauses for less.
+const SLOW_LOGIN: &[(&str, &str)] = &[
+    ("clients.handshake_timeout", "\"8s\""),
+    ("pool.connect_timeout", "\"60s\""),
+    ("monitor.timeout", "\"30s\""),
+    ("monitor.hang_timeout", "\"60s\""),
+];
 /// More statements than Weir's watching connection begins with.
 const PAST_ITS_START: u64 = 20;
 
@@ -40,10 +52,11 @@ type Case = (&'static str, fn(&mut Site, &Endpoint) -> Result<(), Failed>);
 
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
-    let cases: [Case; 8] = [
+    let cases: [Case; 9] = [
         ("killed_server_in_mid_query_is_2013_and_the_pool_heals", killed_in_mid_query),
         ("killed_server_in_mid_transaction_loses_it_for_good", killed_in_mid_transaction),
         ("server_restarted_between_two_looks_at_it_is_not_called_down", restarted_between_probes),
+        ("login_waits_for_a_slow_server_also_after_a_slow_client", slow_login),
         ("hung_server_is_an_error_in_bounded_time_and_heals", hung_server),
         ("what_a_hung_server_no_longer_takes_is_an_error_in_bounded_time", hung_before_the_end),
         ("reads_that_ride_on_a_hung_server_end_in_bounded_time", hung_on_lanes),
@@ -54,7 +67,11 @@ pub(crate) fn collect(tests: &mut Collector) {
         tests.add_for_weir(&format!("faults::{word}"), move |lab: &Lab, flavor| {
             let mut site = private_site(lab, flavor)?;
             // The endpoint borrows nothing of the site: a test may kill and restart the server.
-            let settings = if word.starts_with("server_restarted") { PATIENT } else { WATCHFUL };
+            let settings = match word.split('_').next() {
+                Some("server") => PATIENT,
+                Some("login") => SLOW_LOGIN,
+                _ => WATCHFUL,
+            };
             let weir = crate::weir::Weir::start(&lab.directory()?, &site.server, settings)?;
             lab.judge(Endpoint::of(weir), |endpoint| case(&mut site, endpoint))
         });
@@ -167,6 +184,26 @@ fn restarted_between_probes(site: &mut Site, endpoint: &Endpoint) -> Result<(), 
     })?;
     let log = endpoint.weir.as_ref().map(crate::weir::Weir::log_tail).unwrap_or_default();
     expect_equal("the server was called unusable", log.contains("server is not usable"), false)
+}
+
+/// The client uses most of what it may take, and the server then answers when that alone would be over.
+fn slow_login(site: &mut Site, endpoint: &Endpoint) -> Result<(), Failed> {
+    let mut packets = Packets::new(Stream::connect(&endpoint.address)?);
+    let begun = Instant::now();
+    let greeting = Greeting::decode(&packets.read()?)?;
+    let passed = |bound: Duration| move || begun.elapsed() >= bound;
+    eventually(BOUND, "the client has taken its time", passed(LOGIN_BOUND * 3 / 4))?;
+    site.server.pause();
+    let login = Login::new(PLAIN.0, PLAIN.1);
+    let capabilities = login.capabilities & greeting.capabilities | caps::LONG_PASSWORD;
+    packets.write(&handshake_response(&login, &greeting, capabilities))?;
+    let waited = eventually(BOUND, "the server has taken its time", passed(LOGIN_BOUND * 5 / 4));
+    site.server.resume();
+    waited?;
+    match authenticate(&mut packets, &login, capabilities, false)? {
+        Set::Ok(_) => Ok(()),
+        other => Err(format!("a login expected, got {other:?}").into()),
+    }
 }
 
 fn hung_server(site: &mut Site, endpoint: &Endpoint) -> Result<(), Failed> {

@@ -2,13 +2,14 @@
 
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use weir_admin::logs::Event;
 use weir_admin::sessions::{SessionHandle, UserEntry};
 use weir_backend::pool::Request;
-use weir_backend::{Lease, PoolKey, Profile, Stream};
+use weir_backend::{Lease, PoolKey, Profile, Stream, patience};
 use weir_wire::auth::Password;
 use weir_wire::error::codes;
 use weir_wire::handshake::HandshakeResponse;
@@ -35,18 +36,18 @@ pub(crate) async fn serve(shared: Rc<Shared>, incoming: Incoming, handle: Arc<Se
 /// Greets and authenticates a client. `None`: it was refused or has gone, and was told so if it could be.
 async fn begin(shared: Rc<Shared>, incoming: Incoming, handle: Arc<SessionHandle>) -> Option<Session> {
     let endpoint = shared.endpoint.clone();
-    let deadline = Instant::now() + endpoint.settings.load().handshake_timeout;
+    let bound = endpoint.settings.load().handshake_timeout;
     let arriving = async {
         let (mut client, peer) = arrive(&shared, incoming, &handle).await?;
         let outcome = client_login::log_in(&endpoint, &mut client, &handle, &peer).await;
         Some((client, peer, outcome))
     };
-    let Ok(arrived) = tokio::time::timeout_at(deadline, Box::pin(arriving)).await else {
+    let Ok(arrived) = tokio::time::timeout(bound, Box::pin(arriving)).await else {
         endpoint.metrics.dropped.inc();
         return None;
     };
     let (client, peer, outcome) = arrived?;
-    match Box::pin(admit(&shared, client, &handle, peer, outcome, deadline)).await {
+    match Box::pin(admit(&shared, client, &handle, peer, outcome, bound)).await {
         Ok(session) => Some(session),
         Err(refused) => {
             let (mut client, error) = *refused;
@@ -104,7 +105,7 @@ async fn admit(
     handle: &Arc<SessionHandle>,
     peer: Peer,
     outcome: Result<(LoggedIn, HandshakeResponse), LoginError>,
-    deadline: Instant,
+    bound: Duration,
 ) -> Admission {
     let (logged_in, response) = match outcome {
         Ok(logged_in) => logged_in,
@@ -114,8 +115,9 @@ async fn admit(
         Ok(session) => session,
         Err(error) => return Err(error),
     };
-    let entered = tokio::time::timeout_at(deadline, session.enter(&logged_in)).await;
-    if let Err(failure) = entered.unwrap_or_else(|_| Err(servers_late())) {
+    // The servers' time is their own: a client may have needed almost all of its part, and a busy machine is no reason to refuse it.
+    let entered = patience::within(bound, session.enter(&logged_in)).await;
+    if let Err(failure) = entered.unwrap_or_else(|| Err(servers_late())) {
         client_login::audit_refusal(
             &session.endpoint,
             Origin { session: handle.id, peer: &peer },

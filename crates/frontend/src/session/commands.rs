@@ -1,6 +1,7 @@
 //! The commands that are neither a text nor a prepared statement.
 
 use weir_admin::logs::Event;
+use weir_backend::patience;
 use weir_sql::{Class, Effects, Pins};
 use weir_wire::Failure;
 use weir_wire::auth::{Greeted, Offer, Scramble};
@@ -109,17 +110,17 @@ impl Session {
         self.leave_server_cleared().await;
         let bound = self.endpoint.settings.load().handshake_timeout;
         let changing = self.change_to(request);
-        match tokio::time::timeout(bound, Box::pin(changing)).await {
-            Ok(Ok(())) => {
+        match patience::within(bound, Box::pin(changing)).await {
+            Some(Ok(())) => {
                 self.state.answered_here();
                 self.learn_audited();
                 self.audit(Event::Connect);
                 self.login_ok();
                 Ok(())
             }
-            Ok(Err(LoginError::Refused(failure))) => Err(SessionEnd::Told(failure)),
-            Ok(Err(LoginError::Client(error))) => Err(error.into()),
-            Err(_) => {
+            Some(Err(LoginError::Refused(failure))) => Err(SessionEnd::Told(failure)),
+            Some(Err(LoginError::Client(error))) => Err(error.into()),
+            None => {
                 let message = "The new login took longer than clients.handshake_timeout";
                 Err(SessionEnd::Told(Failure::client(codes::ER_HANDSHAKE_ERROR, message)))
             }

@@ -222,8 +222,8 @@ pub(crate) struct RawClients {
     /// limit of its own. A user's own `max_connections` takes precedence.
     #[schemars(range(max = 1_000_000))]
     pub(crate) max_user_connections: u32,
-    /// The maximum time from accepting a connection to the end of its authentication (`connect_timeout` in
-    /// MySQL).
+    /// The maximum time from accepting a connection to the end of the client's part of its authentication
+    /// (`connect_timeout` in MySQL). The servers get as long again to confirm it.
     pub(crate) handshake_timeout: DurationText,
     /// The time after which an idle client connection is closed.
     pub(crate) wait_timeout: DurationText,
