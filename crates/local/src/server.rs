@@ -12,7 +12,7 @@ use crate::layout::ServerFiles;
 use crate::ports::{free_port, is_port_free};
 use crate::process::{Launch, Lifetime, Process, ProcessId, not_started};
 use crate::tool::file_tail;
-use crate::wait::{Cancel, wait_until};
+use crate::wait::{Cancel, SignsOfLife, wait_until};
 use crate::{Installation, LocalError, PortChoice};
 
 /// How long a server may take to end by itself when it is asked to.
@@ -34,7 +34,7 @@ pub struct ServerSpec {
     /// End the server with SIGKILL when the *thread* that starts it ends, however that happens: for tests. Linux ties
     /// `PR_SET_PDEATHSIG` to the thread, so start such servers from a thread that outlives their use.
     pub die_with_parent: bool,
-    /// How long the server may take to answer, crash recovery included.
+    /// How long the server may take to answer, crash recovery included, without a word in its log; it may take four times as long in all.
     pub start_bound: Duration,
     /// Ends the waits for this server.
     pub cancel: Cancel,
@@ -137,7 +137,7 @@ impl Server {
         }
         self.files.write_options(&self.installation, self.port, &self.spec.options)?;
         let log = self.files.error_log();
-        self.log_start = log.metadata().map_or(0, |found| found.len());
+        self.log_start = self.log_length();
         let lifetime = if self.spec.die_with_parent { Lifetime::WithParentThread } else { Lifetime::Independent };
         let arguments = [vec![self.files.option_file_argument()], self.start_arguments.clone()].concat();
         let programs = Some(self.files.programs()).filter(|programs| programs.is_dir());
@@ -178,18 +178,28 @@ impl Server {
     }
 
     fn wait_answer(&mut self) -> Result<(), LocalError> {
-        let (bound, cancel) = (self.spec.start_bound, self.spec.cancel.clone());
-        let answered = wait_until(bound, &cancel, || {
+        let (cancel, begun) = (self.spec.cancel.clone(), Instant::now());
+        let mut signs = SignsOfLife::new(self.spec.start_bound, self.log_length(), begun);
+        let answered = wait_until(Duration::MAX, &cancel, || {
             if self.answers(Duration::from_secs(5)) {
                 return Ok(Some(()));
             }
-            if self.is_running() {
-                return Ok(None);
+            if !self.is_running() {
+                let status = self.process.as_mut().and_then(Process::exit_status);
+                let ended = status.map_or("it ended".to_owned(), |status| format!("it ended ({status})"));
+                return Err(self.not_started(ended));
             }
-            let status = self.process.as_mut().and_then(Process::exit_status);
-            Err(self.not_started(status.map_or("it ended".to_owned(), |status| format!("it ended ({status})"))))
-        })?;
-        answered.ok_or_else(|| self.not_started(format!("no answer within {} s", bound.as_secs())))
+            if signs.are_over(self.log_length(), Instant::now()) {
+                return Err(self.not_started(format!("no answer within {} s", begun.elapsed().as_secs())));
+            }
+            Ok(None)
+        });
+        answered.map(drop)
+    }
+
+    /// How many bytes the error log has.
+    fn log_length(&self) -> u64 {
+        self.files.error_log().metadata().map_or(0, |found| found.len())
     }
 
     fn not_started(&self, reason: String) -> LocalError {

@@ -56,3 +56,52 @@ pub fn wait_until<T>(
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }
+
+/// How many bounds something may take that shows signs of life.
+const MOST_BOUNDS: u32 = 4;
+
+/// When something that starts is given up: after a bound without a sign of life, its growing log, and after [`MOST_BOUNDS`] of them in any
+/// case. A server on a busy machine takes long to start, and says where it is.
+#[derive(Debug)]
+pub(crate) struct SignsOfLife {
+    bound: Duration,
+    begun: Instant,
+    heard: Instant,
+    log: u64,
+}
+
+impl SignsOfLife {
+    /// It has begun at `now`, with so many bytes in its log.
+    pub(crate) fn new(bound: Duration, log: u64, now: Instant) -> Self {
+        Self { bound, begun: now, heard: now, log }
+    }
+
+    /// Whether it is to be given up, with so many bytes in its log.
+    pub(crate) fn are_over(&mut self, log: u64, now: Instant) -> bool {
+        if log != self.log {
+            (self.log, self.heard) = (log, now);
+        }
+        now.duration_since(self.heard) >= self.bound || now.duration_since(self.begun) >= MOST_BOUNDS * self.bound
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_shows_signs_of_life_may_take_longer() {
+        let (bound, begun) = (Duration::from_secs(10), Instant::now());
+        let after = |seconds| begun + Duration::from_secs(seconds);
+        let mut silent = SignsOfLife::new(bound, 7, begun);
+        assert!(!silent.are_over(7, after(9)));
+        assert!(silent.are_over(7, after(10)));
+        let mut slow = SignsOfLife::new(bound, 0, begun);
+        assert!(!slow.are_over(1, after(9)));
+        assert!(!slow.are_over(1, after(18)));
+        assert!(slow.are_over(1, after(19)));
+        let mut endless = SignsOfLife::new(bound, 0, begun);
+        assert!((1..40).all(|seconds| !endless.are_over(seconds, after(seconds))));
+        assert!(endless.are_over(40, after(40)));
+    }
+}
