@@ -13,14 +13,14 @@ use std::time::{Duration, Instant};
 use libtest_mimic::Failed;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use weir_local::{PortChoice, Server, free_port};
+use weir_local::{PortChoice, Server, SignsOfLife, free_port};
 
 use crate::client::{Address, Packets, Stream};
 use crate::lab::{APP, MONITOR, OPEN, PLAIN, eventually};
 use crate::login::Greeting;
 use crate::signals;
 
-/// How long Weir may take to greet, and to end after it was told to.
+/// How long Weir may take to greet, without a word in its log, and to end after it was told to.
 const BOUND: Duration = Duration::from_secs(20);
 /// How much of the log a failure shows.
 const LOG_TAIL: usize = 6_000;
@@ -193,7 +193,7 @@ impl Weir {
 
     /// False if the port was lost to another process.
     fn wait_for_greeting(&mut self) -> Result<bool, Failed> {
-        let start = Instant::now();
+        let mut signs = SignsOfLife::new(BOUND, self.log_length(), Instant::now());
         loop {
             let first = Stream::connect(&Address::Tcp(self.port)).and_then(|stream| Packets::new(stream).read());
             if first.is_ok_and(|packet| Greeting::decode(&packet).is_ok()) {
@@ -206,7 +206,7 @@ impl Weir {
                 }
                 return Err(format!("Weir ended at its start: {status}\n{log}").into());
             }
-            if start.elapsed() > BOUND {
+            if signs.are_over(self.log_length(), Instant::now()) {
                 return Err(format!("no greeting of Weir\n{}", self.log_tail()).into());
             }
             std::thread::sleep(Duration::from_millis(10));
@@ -266,6 +266,10 @@ impl Weir {
             status.is_some()
         })?;
         status.ok_or_else(|| "no exit status".into())
+    }
+
+    fn log_length(&self) -> u64 {
+        self.log.metadata().map_or(0, |found| found.len())
     }
 
     /// The end of its log.

@@ -44,7 +44,7 @@ pub use process::{CommandMark, ProcessId, find_processes};
 pub use progress::{Progress, Quiet};
 pub use replication::{ReplicationStatus, replicate, replication_status, wait_for_replica};
 pub use server::{Server, ServerSpec};
-pub use wait::{Cancel, wait_until};
+pub use wait::{Cancel, SignsOfLife, wait_until};
 
 /// The driver behind [`Server::admin`], so that callers need not name the same version themselves.
 pub use mysql;

@@ -63,7 +63,7 @@ const MOST_BOUNDS: u32 = 4;
 /// When something that starts is given up: after a bound without a sign of life, its growing log, and after [`MOST_BOUNDS`] of them in any
 /// case. A server on a busy machine takes long to start, and says where it is.
 #[derive(Debug)]
-pub(crate) struct SignsOfLife {
+pub struct SignsOfLife {
     bound: Duration,
     begun: Instant,
     heard: Instant,
@@ -72,12 +72,12 @@ pub(crate) struct SignsOfLife {
 
 impl SignsOfLife {
     /// It has begun at `now`, with so many bytes in its log.
-    pub(crate) fn new(bound: Duration, log: u64, now: Instant) -> Self {
+    pub fn new(bound: Duration, log: u64, now: Instant) -> Self {
         Self { bound, begun: now, heard: now, log }
     }
 
     /// Whether it is to be given up, with so many bytes in its log.
-    pub(crate) fn are_over(&mut self, log: u64, now: Instant) -> bool {
+    pub fn are_over(&mut self, log: u64, now: Instant) -> bool {
         if log != self.log {
             (self.log, self.heard) = (log, now);
         }
