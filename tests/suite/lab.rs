@@ -368,11 +368,21 @@ impl Lab {
         flavor: Flavor,
         test: impl FnOnce(&Endpoint) -> Result<(), Failed>,
     ) -> Result<(), Failed> {
+        self.over_two_shards_with(flavor, &[], test)
+    }
+
+    /// The same with settings of Weir's.
+    pub(crate) fn over_two_shards_with(
+        &self,
+        flavor: Flavor,
+        settings: &[(&str, &str)],
+        test: impl FnOnce(&Endpoint) -> Result<(), Failed>,
+    ) -> Result<(), Failed> {
         const BOUND: Duration = Duration::from_secs(30);
         let parent = self.directory()?;
         let sites = [Site::start(flavor, &parent, "s1", &[])?, Site::start(flavor, &parent, "s2", &[])?];
         let servers = [("s1", vec![&sites[0].server]), ("s2", vec![&sites[1].server])];
-        let weir = Weir::start_shards(&parent, &servers, &[])?;
+        let weir = Weir::start_shards(&parent, &servers, settings)?;
         self.judge(Endpoint::of(weir), |endpoint| {
             eventually(BOUND, "the servers answer", || serves(endpoint.port, APP))?;
             test(endpoint)

@@ -5,6 +5,7 @@ use std::net::Shutdown;
 use std::time::Duration;
 
 use libtest_mimic::Failed;
+use mysql::Conn;
 use mysql::prelude::Queryable;
 use weir_local::Flavor;
 
@@ -19,6 +20,8 @@ const BOUND: Duration = Duration::from_secs(30);
 const GROWTH: u64 = 48 << 20;
 /// How long a connection that never speaks may stay: Weir's is 2 s here, MySQL's and MariaDB's default is 10 s.
 const SETTINGS: &[(&str, &str)] = &[("clients.handshake_timeout", "\"2s\"")];
+/// How long a client may stop in the middle of what it sends.
+const HASTY: &[(&str, &str)] = &[("clients.write_timeout", "\"1s\"")];
 /// Connections that never speak.
 const SILENT: usize = 1_000;
 
@@ -58,6 +61,9 @@ pub(crate) fn collect(tests: &mut Collector) {
     }
     tests.add_for_weir("misuse::parameters_that_are_no_values_over_shards", |lab: &Lab, flavor: Flavor| {
         lab.over_two_shards(flavor, no_values)
+    });
+    tests.add_for_weir("misuse::clients_that_stop_in_the_middle_are_cut_off", |lab: &Lab, flavor: Flavor| {
+        lab.over_two_shards_with(flavor, HASTY, stops_in_the_middle)
     });
 }
 
@@ -305,6 +311,44 @@ fn no_values(endpoint: &Endpoint) -> Result<(), Failed> {
         }
     }
     expect_equal("the rows", value(&mut session, "SELECT COUNT(*) FROM t_misuse.t")?, "4".to_owned())
+}
+
+/// What such a client has changed is taken back, and its locks are free.
+fn stops_in_the_middle(endpoint: &Endpoint) -> Result<(), Failed> {
+    const TABLE: [&str; 3] = [
+        "CREATE DATABASE t_misuse",
+        "CREATE TABLE t_misuse.t (id INT PRIMARY KEY, v INT) SHARD BY HASH(id)",
+        "INSERT INTO t_misuse.t VALUES (1, 1), (2, 2), (3, 3), (4, 4)",
+    ];
+    let mut session = connect(endpoint.port, APP, None)?;
+    TABLE.iter().try_for_each(|text| session.query_drop(text))?;
+    let begin = || -> Result<Packets, Failed> {
+        let (mut packets, _) = logged_in(endpoint)?;
+        for text in ["BEGIN", "UPDATE t_misuse.t SET v = 0"] {
+            packets.command(0x03, text.as_bytes())?;
+            expect_equal(text, packets.read()?.first().copied(), Some(0))?;
+        }
+        Ok(packets)
+    };
+    let is_undone = |session: &mut Conn| {
+        eventually(BOUND, "the rows are free", || session.query_drop("UPDATE t_misuse.t SET v = v + 1").is_ok())?;
+        let sum = value(session, "SELECT SUM(v) FROM t_misuse.t")?;
+        session.query_drop("UPDATE t_misuse.t SET v = v - 1")?;
+        expect_equal("the values", sum, "14".to_owned())
+    };
+    let mut packets = begin()?;
+    packets.write_raw(b"\x09\x00\x00\x00\x03SELECT")?;
+    expect_cut("half a packet", &mut packets)?;
+    is_undone(&mut session)?;
+    for sent in [&b""[..], b"\x05\x00\x00\x02", b"\x05\x00\x00\x025\t5\n6"] {
+        let mut packets = begin()?;
+        packets.command(0x03, b"LOAD DATA LOCAL INFILE 'f' INTO TABLE t_misuse.t")?;
+        expect_equal("a request for a file", packets.read()?.first().copied(), Some(0xfb))?;
+        packets.write_raw(sent)?;
+        expect_cut("a part of a file", &mut packets)?;
+        is_undone(&mut session)?;
+    }
+    Ok(())
 }
 
 fn wrong_lengths_in_change_user(endpoint: &Endpoint) -> Result<(), Failed> {

@@ -1,7 +1,8 @@
 //! The client's side of a session: packets in, bytes out, compression between.
 //!
 //! What must always hold: a payload is never longer than the limit that its reader names; bytes that a client sends
-//! while its statement runs wait in a bounded buffer; a write that makes no progress for the bound ends the session.
+//! while its statement runs wait in a bounded buffer; a write that makes no progress for the bound ends the session, as does a client that
+//! stops in the middle of what it sends.
 
 mod capture;
 mod errors;
@@ -9,10 +10,10 @@ mod lost;
 mod replies;
 #[cfg(test)]
 mod tests;
+mod waiting;
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::task::Poll;
 use std::time::Duration;
 
 use bytes::{Buf, BytesMut};
@@ -20,6 +21,7 @@ pub use lost::ClientError;
 use replies::Replies;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_rustls::TlsAcceptor;
+use waiting::at_once;
 use weir_backend::Stream;
 use weir_backend::transport::UNACKNOWLEDGED;
 use weir_wire::compress::{Algorithm, Compressor, Contexts, Decompressor, MAX_FRAME, Progress, ReplyFrames};
@@ -36,18 +38,6 @@ const READ_AHEAD: usize = 256 * 1024;
 const READ_CHUNK: usize = 16 * 1024;
 /// What an idle client's buffer holds.
 const IDLE_BUFFER: usize = 1024;
-
-/// What a future that may be polled once and dropped gives at once, if it does.
-async fn at_once<F: Future>(future: F) -> Option<F::Output> {
-    let mut future = std::pin::pin!(future);
-    std::future::poll_fn(|cx| {
-        Poll::Ready(match future.as_mut().poll(cx) {
-            Poll::Ready(output) => Some(output),
-            Poll::Pending => None,
-        })
-    })
-    .await
-}
 
 /// The most bytes that [`Client::hold_output`] keeps.
 const MOST_HELD: usize = 1024 * 1024;
@@ -92,7 +82,7 @@ pub struct Client {
     stream: Stream,
     input: BytesMut,
     packets: PacketReader,
-    /// A client that does not read for so long is cut off.
+    /// A client that does not read for so long is cut off, or that stops for so long in a packet or a file.
     write_timeout: Duration,
     /// Bytes received and sent since they were last counted.
     traffic: (u64, u64),
@@ -243,7 +233,7 @@ impl Client {
                 }
                 return Ok(payload);
             }
-            self.fill().await?;
+            self.fill_packet().await?;
         }
     }
 
@@ -260,7 +250,7 @@ impl Client {
                 }
                 return Ok(());
             }
-            self.fill().await?;
+            self.fill_packet().await?;
         }
     }
 
@@ -283,7 +273,7 @@ impl Client {
                 }
                 return Ok(self.input.split_to(HEADER + header.len));
             }
-            self.fill().await?;
+            self.fill_in_time().await?;
         }
     }
 

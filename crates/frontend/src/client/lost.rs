@@ -17,6 +17,9 @@ pub enum ClientError {
     /// It does not read what is sent.
     #[error("the client did not read for the bound of clients.write_timeout")]
     Stalled,
+    /// It has stopped in the middle of what it sends.
+    #[error("the client did not go on with a packet or a file for the bound of clients.write_timeout")]
+    Halted,
     /// It does not speak the protocol.
     #[error("{0}")]
     Frame(#[from] FrameError),
