@@ -110,3 +110,22 @@ SET @one = (SELECT COUNT(*) FROM information_schema.columns WHERE table_schema =
 SELECT @one;
 -- refused: only by SELECT, SET and DO
 SET @all = (SELECT COUNT(*) FROM h, information_schema.tables);
+
+## upkeep of several tables: PERSISTENT FOR is about all of them, and none may be there twice
+CREATE TABLE h (id INT PRIMARY KEY, v INT, KEY k (v)) /*weir: shard by hash(id) */;
+CREATE TABLE g (id INT PRIMARY KEY, v INT, KEY k (v)) /*weir: global */;
+CREATE TABLE s (id INT PRIMARY KEY, v INT, w INT, KEY k (v)) /*weir: single on shard '{s2}' */;
+INSERT INTO h VALUES (1, 1), (2, 2);
+-- mariadb
+ANALYZE TABLE h, g, s PERSISTENT FOR ALL;
+-- mariadb
+ANALYZE TABLE s PERSISTENT FOR COLUMNS (w) INDEXES (), h, g;
+-- mariadb
+ANALYZE TABLE h PERSISTENT FOR COLUMNS (v) INDEXES (PRIMARY), g PERSISTENT FOR COLUMNS (w) INDEXES ALL, s;
+-- mariadb
+ANALYZE TABLE s PERSISTENT FOR ALL, g PERSISTENT FOR COLUMNS (id, v) INDEXES (k), h PERSISTENT FOR COLUMNS ALL INDEXES ALL;
+ANALYZE TABLE h, g, h;
+CHECK TABLE g, s, g QUICK;
+CHECKSUM TABLE h, s, d.s;
+FLUSH TABLES g, g;
+FLUSH TABLES h, g;

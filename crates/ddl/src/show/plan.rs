@@ -2,13 +2,13 @@
 
 use weir_catalog::{Catalog, EventPlace, Object, Placement, ShardId};
 use weir_sql::ast::{
-    AlterTable, DescribeTable, Expr, ExprKind, Flush, FlushTables, FlushWhat, ObjectName, Show, ShowCreate, ShowFilter,
-    ShowKind, ShowTable, Span, StatementKind, TableUpkeep, UpkeepVerb,
+    AlterTable, DescribeTable, Expr, ExprKind, Flush, FlushTables, FlushWhat, Ident, ObjectName, Show, ShowCreate,
+    ShowFilter, ShowKind, ShowTable, Span, StatementKind, TableUpkeep, UpkeepVerb,
 };
 use weir_sql::splice;
 use weir_sql::visit::{Flow, Node, walk};
 use weir_wire::Failure;
-use weir_wire::error::not_supported;
+use weir_wire::error::{codes, not_supported};
 
 use crate::define::{Asked, names, shards as placed};
 
@@ -184,11 +184,10 @@ fn flush(asked: &Asked<'_>, catalog: &Catalog, flush: &FlushTables<'_>) -> Resul
     };
     let list = first.span.range().start..last.span.range().end;
     let mut each = Vec::new();
+    let mut named = Vec::new();
     for table in flush.tables {
-        let shards = match names::object(asked, catalog, table)? {
-            Some(object) => placed::of_object(catalog, &object),
-            None => vec![ShardId(0)],
-        };
+        let object = named_once(asked, catalog, table, &mut named)?;
+        let shards = object.map_or_else(|| vec![ShardId(0)], |object| placed::of_object(catalog, &object));
         each.push((splice(asked.text, &[(list.clone(), table.span.text(asked.text))]), shards));
     }
     Ok(Telling::Flush(each))
@@ -199,13 +198,54 @@ fn upkeep(asked: &Asked<'_>, catalog: &Catalog, upkeep: &TableUpkeep<'_>) -> Res
     let (Some(first), Some(last)) = (spans.first(), spans.last()) else { return Ok(Telling::One(ShardId(0))) };
     let list = first.range().start..last.range().end;
     let mut cares = Vec::new();
+    let mut named = Vec::new();
+    let persistent = persistent(asked.text, upkeep);
     for (table, span) in upkeep.tables.iter().zip(&spans) {
-        let object = names::object(asked, catalog, &table.name)?;
+        let object = named_once(asked, catalog, &table.name, &mut named)?;
         let shards = shards_of_care(catalog, object.as_ref(), upkeep.verb);
-        let text = splice(asked.text, &[(list.clone(), span.text(asked.text))]);
+        let own = match &persistent {
+            Some(persistent) => &[table.name.span.text(asked.text), b" ", persistent].concat(),
+            None => span.text(asked.text),
+        };
+        let text = splice(asked.text, &[(list.clone(), own)]);
         cares.push(Care { text, shards, verb: upkeep.verb, adds: upkeep.verb == UpkeepVerb::Checksum });
     }
     Ok(Telling::Upkeep(cares))
+}
+
+/// The next table of a statement that names several, each of which gets a text of its own.
+///
+/// # Errors
+/// The statement has named it before: servers refuse that.
+fn named_once(
+    asked: &Asked<'_>,
+    catalog: &Catalog,
+    name: &ObjectName<'_>,
+    named: &mut Vec<Object>,
+) -> Result<Option<Object>, Failure> {
+    let Some(object) = names::object(asked, catalog, name)? else { return Ok(None) };
+    if named.contains(&object) {
+        let message = format!("Not unique table/alias: '{}'", String::from_utf8_lossy(name.name.name));
+        return Err(Failure::client(codes::ER_NONUNIQ_TABLE, message));
+    }
+    named.push(object.clone());
+    Ok(Some(object))
+}
+
+/// PERSISTENT FOR stands behind one table and is about all of them: of several, MariaDB takes the last list of columns, and of indexes.
+fn persistent(text: &[u8], upkeep: &TableUpkeep<'_>) -> Option<Vec<u8>> {
+    let said = || upkeep.tables.iter().filter_map(|table| table.persistent);
+    let list = |idents: Option<&[Ident<'_>]>| match idents {
+        None => b"ALL".to_vec(),
+        Some(idents) => {
+            let names: Vec<&[u8]> = idents.iter().map(|ident| ident.span.text(text)).collect();
+            [b"(", &names.join(&b", "[..])[..], b")"].concat()
+        }
+    };
+    said().next()?;
+    let columns = list(said().filter_map(|persistent| persistent.columns).last());
+    let indexes = list(said().filter_map(|persistent| persistent.indexes).last());
+    Some([b"PERSISTENT FOR COLUMNS ", &columns[..], b" INDEXES ", &indexes[..]].concat())
 }
 
 /// ALTER TABLE … ANALYZE PARTITION and the like.

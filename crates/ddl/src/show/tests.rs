@@ -113,6 +113,32 @@ fn tables_are_looked_after_one_by_one_where_they_are() {
     ] {
         assert_eq!(planned(text), Ok(Telling::Upkeep(vec![care(text, shards, verb, false)])), "{text}");
     }
+    for text in ["ANALYZE TABLE t, g, t", "CHECKSUM TABLE one, shop.one", "FLUSH TABLES g, t, g"] {
+        assert_eq!(planned(text), Err(1066), "{text}");
+    }
+}
+
+#[test]
+fn what_is_kept_of_tables_is_told_of_all_of_them() {
+    let texts = |text: &str| match planned(text) {
+        Ok(Telling::Upkeep(cares)) => {
+            cares.iter().map(|care| String::from_utf8_lossy(&care.text).into_owned()).collect()
+        }
+        other => vec![format!("{other:?}")],
+    };
+    let all = "PERSISTENT FOR COLUMNS ALL INDEXES ALL";
+    assert_eq!(
+        texts("ANALYZE TABLE t, g PERSISTENT FOR ALL"),
+        [format!("ANALYZE TABLE t {all}"), format!("ANALYZE TABLE g {all}")]
+    );
+    let lists = "PERSISTENT FOR COLUMNS (`a`, b) INDEXES (PRIMARY)";
+    assert_eq!(
+        texts(
+            "ANALYZE TABLE t PERSISTENT FOR COLUMNS (c) INDEXES (PRIMARY), \
+             g PERSISTENT FOR COLUMNS (`a`, b) INDEXES ALL, one PERSISTENT FOR ALL"
+        ),
+        [format!("ANALYZE TABLE t {lists}"), format!("ANALYZE TABLE g {lists}"), format!("ANALYZE TABLE one {lists}")]
+    );
 }
 
 fn rows(rows: &[&[&str]]) -> Reply {
