@@ -207,3 +207,31 @@ CREATE OR REPLACE TABLE x (id INT) /*weir: single on shard '{s2}' */ AS SELECT 1
 SELECT * FROM x;
 -- mariadb
 SHOW TABLES;
+
+## a table that takes the place of another begins with the first number
+CREATE TABLE h (id INT AUTO_INCREMENT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+CREATE TABLE g (id INT AUTO_INCREMENT PRIMARY KEY, v INT) /*weir: global */;
+CREATE TABLE s (id INT AUTO_INCREMENT PRIMARY KEY, v INT) /*weir: single on shard '{s2}' */;
+INSERT INTO h (v) VALUES (1), (2), (3);
+INSERT INTO g (v) VALUES (1), (2), (3);
+INSERT INTO s (v) VALUES (1), (2), (3);
+-- mariadb
+CREATE OR REPLACE TABLE h (id INT AUTO_INCREMENT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+-- mariadb
+CREATE OR REPLACE TABLE g (id INT AUTO_INCREMENT PRIMARY KEY, v INT) /*weir: global */;
+-- mariadb
+CREATE OR REPLACE TABLE s (id INT AUTO_INCREMENT PRIMARY KEY, v INT) /*weir: single on shard '{s2}' */;
+INSERT INTO h (v) VALUES (4), (5);
+INSERT INTO g (v) VALUES (4), (5);
+INSERT INTO s (v) VALUES (4), (5);
+SELECT * FROM h ORDER BY id;
+SELECT * FROM g ORDER BY id;
+SELECT * FROM s ORDER BY id;
+-- mariadb
+CREATE OR REPLACE TABLE h (id INT AUTO_INCREMENT PRIMARY KEY, v INT) AUTO_INCREMENT = 40 /*weir: shard by hash(id) */;
+-- mariadb
+CREATE OR REPLACE TABLE g LIKE h;
+INSERT INTO h (v) VALUES (6);
+INSERT INTO g (v) VALUES (6);
+SELECT * FROM h ORDER BY id;
+SELECT * FROM g ORDER BY id;
