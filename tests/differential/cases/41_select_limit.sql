@@ -127,3 +127,20 @@ SET STATEMENT max_statement_time = 100 FOR SELECT id FROM t ORDER BY id LIMIT 4;
 -- mariadb
 SET STATEMENT sql_select_limit = 4 FOR SELECT id FROM t ORDER BY id;
 SELECT id FROM t ORDER BY id;
+
+## the limit is not about what is done to tables
+CREATE TABLE t (id INT PRIMARY KEY, v INT) /*weir: shard by hash(id) */;
+CREATE TABLE g (id INT PRIMARY KEY, v INT) /*weir: global */;
+INSERT INTO t VALUES (1, 10), (2, 20), (3, 30);
+INSERT INTO g VALUES (1, 10), (2, 20), (3, 30);
+SET sql_select_limit = 1;
+-- no warnings
+ANALYZE TABLE t, g;
+CHECK TABLE g, t;
+CHECKSUM TABLE t, g;
+FLUSH TABLES t, g;
+-- weir
+SHOW CREATE TABLE t;
+-- weir
+SHOW CREATE DATABASE d;
+SELECT id FROM t ORDER BY id;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use weir_plan::{Merge, Plan, Read, Write, WriteKind, sets_select_limit};
 use weir_shards::Sharding;
 use weir_sql::Effects;
-use weir_sql::ast::{self, StatementKind};
+use weir_sql::ast::{self, ShowKind, StatementKind};
 use weir_wire::Failure;
 use weir_wire::error::not_supported;
 
@@ -77,6 +77,15 @@ fn is_cut(statement: &ast::Statement<'_>) -> bool {
     }
 }
 
+/// Whether servers answer a statement about tables with all it has to tell. Of other SHOW statements they cut the rows, as of a query.
+fn is_told_whole(statement: &ast::Statement<'_>) -> bool {
+    match statement.kind {
+        StatementKind::Show(show) => matches!(show.kind, ShowKind::Create(_)),
+        StatementKind::TableUpkeep(_) | StatementKind::AlterTable(_) | StatementKind::Flush(_) => true,
+        _ => false,
+    }
+}
+
 /// The plan of a query without a LIMIT of its own gives so many rows at most.
 fn limited(statement: &Statement<'_>, plan: Plan, most: u64) -> Result<Plan, Failure> {
     let cut = statement.only().is_none_or(is_cut);
@@ -94,6 +103,7 @@ fn limited(statement: &Statement<'_>, plan: Plan, most: u64) -> Result<Plan, Fai
             Ok(Plan::Computed(computed))
         }
         Plan::Write(Write { .. }) | Plan::Home | Plan::Route(_) | Plan::Define | Plan::Lock(_) => Ok(plan),
+        Plan::Show if statement.only().is_some_and(is_told_whole) => Ok(plan),
         _ => Err(not_supported(
             "sql_select_limit with such a statement of several shards is not supported: SET sql_select_limit = DEFAULT, and use LIMIT",
         )),
