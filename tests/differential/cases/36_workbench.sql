@@ -463,3 +463,21 @@ SELECT k, (SELECT COUNT(*) FROM u AS t WHERE b > only_t) FROM t ORDER BY k;
 SELECT k FROM t WHERE EXISTS (SELECT 1 FROM (SELECT b FROM u) AS t WHERE b = only_t) ORDER BY k;
 -- gathered
 SELECT k FROM t WHERE EXISTS (SELECT 1 FROM (SELECT * FROM u) AS t WHERE b = only_t) ORDER BY k;
+
+## states that a row has had [gathered]
+-- mariadb
+CREATE TABLE h (id INT PRIMARY KEY, v INT) WITH SYSTEM VERSIONING /*weir: shard by hash(id) */;
+-- mariadb
+CREATE VIEW hv AS SELECT id, v FROM h FOR SYSTEM_TIME ALL;
+-- mariadb
+INSERT INTO h VALUES (1, 1), (2, 2), (3, 3);
+-- mariadb
+UPDATE h SET v = v + 1;
+-- mariadb
+UPDATE h SET v = v + 1 WHERE id < 3;
+-- mariadb
+SELECT a.id AS x, b.id AS y, a.v FROM h FOR SYSTEM_TIME ALL AS a JOIN h AS b ON b.v = a.v ORDER BY 1, 2, 3;
+-- mariadb
+WITH c AS (SELECT id, v FROM h FOR SYSTEM_TIME ALL) SELECT c.id AS x, c.v, h.id AS y FROM c LEFT JOIN h ON h.v = c.v ORDER BY 1, 2, 3;
+-- mariadb
+SELECT hv.id AS x, hv.v, h.id AS y FROM hv LEFT JOIN h ON h.v = hv.v ORDER BY 1, 2, 3;

@@ -152,7 +152,9 @@ impl<'a> Tables<'a> {
             let fits = |column: &usize| table.columns.get(*column).is_some_and(can_be_key);
             key.iter().map(|column| place_of(column).filter(|_| fits(column))).collect()
         };
-        let checked = |name: &str| !table.unchecked.iter().any(|unchecked| unchecked == name);
+        // With FOR SYSTEM_TIME, a row is there once for each state that it has had.
+        let once = reference.named.period.is_none();
+        let checked = |name: &str| once && !table.unchecked.iter().any(|unchecked| unchecked == name);
         let primary = Some(&table.primary_key).filter(|key| !key.is_empty() && checked("PRIMARY"));
         let primary_key = primary.and_then(|key| whole(key)).unwrap_or_default();
         let others = table.unique_keys.iter().filter(|(name, _)| checked(name));
