@@ -243,8 +243,8 @@ fn persistent(text: &[u8], upkeep: &TableUpkeep<'_>) -> Option<Vec<u8>> {
         }
     };
     said().next()?;
-    let columns = list(said().filter_map(|persistent| persistent.columns).last());
-    let indexes = list(said().filter_map(|persistent| persistent.indexes).last());
+    let columns = list(said().filter_map(|persistent| persistent.columns).next_back());
+    let indexes = list(said().filter_map(|persistent| persistent.indexes).next_back());
     Some([b"PERSISTENT FOR COLUMNS ", &columns[..], b" INDEXES ", &indexes[..]].concat())
 }
 
