@@ -55,10 +55,10 @@ pub(super) fn create(
     }
     let kind = if create.or_replace { DefinitionKind::Again } else { DefinitionKind::CreateTable };
     let text = server_text(asked.text, create);
-    // In place of a table whose rows had numbers, the new one begins with the first.
-    let numbered = known.is_some_and(|table| table.auto_increment.is_some());
-    let mut changes: Vec<Change> = numbered.then(|| Change::ResetSequence(object.clone())).into_iter().collect();
-    changes.extend(first_value(asked, &placed, create).map(|next| Change::StartSequence(object.clone(), next)));
+    let mut changes: Vec<Change> = first_value(asked, &placed, create)
+        .map(|next| Change::StartSequence(object.clone(), next))
+        .into_iter()
+        .collect();
     let note = placed.note.clone();
     changes.push(Change::AddTable(object.clone(), placed));
     let intent = Intent::new(asked, kind, vec![object], shards).with(changes);
