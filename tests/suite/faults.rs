@@ -186,13 +186,13 @@ fn restarted_between_probes(site: &mut Site, endpoint: &Endpoint) -> Result<(), 
     expect_equal("the server was called unusable", log.contains("server is not usable"), false)
 }
 
-/// The client uses most of what it may take, and the server then answers when that alone would be over.
+/// The client uses half of what it may take, and the server then answers when that alone would be over.
 fn slow_login(site: &mut Site, endpoint: &Endpoint) -> Result<(), Failed> {
     let mut packets = Packets::new(Stream::connect(&endpoint.address)?);
     let begun = Instant::now();
     let greeting = Greeting::decode(&packets.read()?)?;
     let passed = |bound: Duration| move || begun.elapsed() >= bound;
-    eventually(BOUND, "the client has taken its time", passed(LOGIN_BOUND * 3 / 4))?;
+    eventually(BOUND, "the client has taken its time", passed(LOGIN_BOUND / 2))?;
     site.server.pause();
     let login = Login::new(PLAIN.0, PLAIN.1);
     let capabilities = login.capabilities & greeting.capabilities | caps::LONG_PASSWORD;

@@ -22,6 +22,7 @@ const GROWTH: u64 = 48 << 20;
 const SETTINGS: &[(&str, &str)] = &[("clients.handshake_timeout", "\"2s\"")];
 /// How long a client may stop in the middle of what it sends.
 const HASTY: &[(&str, &str)] = &[("clients.write_timeout", "\"1s\"")];
+const HASTE: Duration = Duration::from_secs(1);
 /// Connections that never speak.
 const SILENT: usize = 1_000;
 
@@ -340,6 +341,20 @@ fn stops_in_the_middle(endpoint: &Endpoint) -> Result<(), Failed> {
     packets.write_raw(b"\x09\x00\x00\x00\x03SELECT")?;
     expect_cut("half a packet", &mut packets)?;
     is_undone(&mut session)?;
+    // One frame is whole, and the packet is not.
+    let mut packets = begin()?;
+    packets.write_raw(b"\xff\xff\xff\x00\x03SELECT 1 /*")?;
+    let _cut_meanwhile = packets.write_raw(&vec![b'*'; MAX_BODY - 12]);
+    expect_cut("the first frame of a packet", &mut packets)?;
+    is_undone(&mut session)?;
+    // A session may have more time.
+    let mut packets = begin()?;
+    packets.command(0x03, b"SET net_read_timeout = 3600")?;
+    packets.read()?;
+    packets.write_raw(b"\x09\x00\x00\x00\x03ROLL")?;
+    std::thread::sleep(2 * HASTE);
+    packets.write_raw(b"BACK")?;
+    expect_equal("ROLLBACK", packets.read_to_close(5)?.get(4).copied(), Some(0))?;
     for sent in [&b""[..], b"\x05\x00\x00\x02", b"\x05\x00\x00\x025\t5\n6"] {
         let mut packets = begin()?;
         packets.command(0x03, b"LOAD DATA LOCAL INFILE 'f' INTO TABLE t_misuse.t")?;

@@ -22,7 +22,7 @@ use weir_wire::{Capabilities, Failure, Fault};
 use crate::address::Address;
 use crate::patience::within;
 use crate::server::{Server, Tls};
-use crate::transport::{KEEPALIVE, Stream, UNACKNOWLEDGED};
+use crate::transport::{KEEPALIVE, Stream};
 
 /// The collation of all handshakes with servers, utf8mb4_general_ci: the sessions' own are set afterwards.
 pub const HANDSHAKE_COLLATION: u16 = 45;
@@ -111,7 +111,7 @@ async fn open(address: &Address) -> io::Result<Stream> {
             stream.set_nodelay(true)?;
             SockRef::from(&stream).set_tcp_keepalive(&KEEPALIVE)?;
             let stream = Stream::Tcp(stream);
-            stream.give_up_unacknowledged(Some(UNACKNOWLEDGED));
+            stream.give_up_unacknowledged(true);
             stream
         }
         Address::Unix(path) => Stream::Unix(UnixStream::connect(path).await?),

@@ -26,7 +26,7 @@ use crate::pool_key::PoolKey;
 use crate::prepared::{Prepared, StatementKey};
 use crate::profile::{Profile, SharedProfile};
 use crate::server::Server;
-use crate::transport::{Stream, UNACKNOWLEDGED};
+use crate::transport::Stream;
 
 mod open;
 mod own;
@@ -269,7 +269,7 @@ impl Connection {
             self.server.note_sent(n);
             self.output.advance(n);
             if self.in_flight <= FITS && self.in_flight + n > FITS {
-                self.stream.give_up_unacknowledged(None);
+                self.stream.give_up_unacknowledged(false);
             }
             self.in_flight += n;
         }
@@ -317,7 +317,7 @@ impl Connection {
     pub fn reply_done(&mut self) {
         self.unanswered = self.unanswered.saturating_sub(1);
         if self.unanswered == 0 && self.in_flight > FITS {
-            self.stream.give_up_unacknowledged(Some(UNACKNOWLEDGED));
+            self.stream.give_up_unacknowledged(true);
         }
         if self.unanswered == 0 {
             self.in_flight = 0;

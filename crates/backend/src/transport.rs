@@ -23,9 +23,6 @@ pub const KEEPALIVE: TcpKeepalive =
 /// which does not probe while something is on its way. The system's own bound is a quarter of an hour.
 pub const UNACKNOWLEDGED: Duration = Duration::from_secs(120);
 
-/// The longest such time that the system takes: its milliseconds are an `int`.
-const LONGEST: Duration = Duration::from_millis(i32::MAX as u64);
-
 /// A connected stream.
 #[derive(Debug)]
 pub enum Stream {
@@ -134,16 +131,16 @@ impl Stream {
 }
 
 impl Stream {
-    /// After which time a TCP connection is given up whose peer acknowledges nothing, instead of the system's own bound. The system counts a
-    /// peer whose window is closed, which is alive, as one that acknowledges nothing. Of no effect on others.
-    pub fn give_up_unacknowledged(&self, after: Option<Duration>) {
+    /// Whether a TCP connection is given up when its peer takes nothing for [`UNACKNOWLEDGED`]. The system counts a peer whose window is
+    /// closed, which is alive, as one that acknowledges nothing. Of no effect on others.
+    pub fn give_up_unacknowledged(&self, on: bool) {
         let socket = match self {
             Stream::Tcp(s) => s,
             Stream::Tls(s) => s.get_ref().0,
             Stream::Unix(_) | Stream::TlsUnix(_) | Stream::Closed => return,
         };
         // Without it, the system's own bound holds.
-        let _ = SockRef::from(socket).set_tcp_user_timeout(after.map(|after| after.min(LONGEST)));
+        let _ = SockRef::from(socket).set_tcp_user_timeout(on.then_some(UNACKNOWLEDGED));
     }
 }
 

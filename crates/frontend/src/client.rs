@@ -8,8 +8,6 @@ mod capture;
 mod errors;
 mod lost;
 mod replies;
-#[cfg(test)]
-mod tests;
 mod waiting;
 
 use std::cell::RefCell;
@@ -20,10 +18,10 @@ use bytes::{Buf, BytesMut};
 pub use lost::ClientError;
 use replies::Replies;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 use waiting::at_once;
 use weir_backend::Stream;
-use weir_backend::transport::UNACKNOWLEDGED;
 use weir_wire::compress::{Algorithm, Compressor, Contexts, Decompressor, MAX_FRAME, Progress, ReplyFrames};
 use weir_wire::frame::{HEADER, Header, PacketReader, put_packet};
 use weir_wire::packets::OkPacket;
@@ -82,8 +80,10 @@ pub struct Client {
     stream: Stream,
     input: BytesMut,
     packets: PacketReader,
-    /// A client that does not read for so long is cut off, or that stops for so long in a packet or a file.
-    write_timeout: Duration,
+    /// A client that for so long neither reads, nor goes on with a packet or a file, is cut off.
+    pub write_timeout: Duration,
+    /// Until when it must go on with what it has begun to send, if that is waited for.
+    goes_on_by: Option<Instant>,
     /// Bytes received and sent since they were last counted.
     traffic: (u64, u64),
     /// Bytes sent to it at all.
@@ -102,14 +102,15 @@ pub struct Client {
 impl Client {
     /// A connection on which nothing has been said yet.
     pub fn new(stream: Stream, write_timeout: Duration) -> Client {
-        let mut client = Client {
+        Client {
             capabilities: Capabilities::empty(),
             output: BytesMut::with_capacity(IDLE_BUFFER),
             discard: false,
             stream,
             input: BytesMut::with_capacity(IDLE_BUFFER),
             packets: PacketReader::new(),
-            write_timeout: Duration::ZERO,
+            write_timeout,
+            goes_on_by: None,
             traffic: (0, 0),
             sent: 0,
             compressed: None,
@@ -117,17 +118,6 @@ impl Client {
             held: false,
             capture: None,
             takes_own_codes: true,
-        };
-        client.set_write_timeout(write_timeout);
-        client
-    }
-
-    /// A client that does not read for so long is cut off from now on. What the system has taken of a reply, it gives up in no shorter time,
-    /// nor in a shorter one than keepalive takes to find out that a silent client has gone.
-    pub fn set_write_timeout(&mut self, write_timeout: Duration) {
-        if self.write_timeout != write_timeout {
-            self.write_timeout = write_timeout;
-            self.stream.give_up_unacknowledged(Some(write_timeout.max(UNACKNOWLEDGED)));
         }
     }
 
@@ -299,6 +289,7 @@ impl Client {
             0 => Err(ClientError::Gone),
             n => {
                 self.traffic.0 += n as u64;
+                self.goes_on_by = None;
                 Ok(())
             }
         }

@@ -145,12 +145,9 @@ async fn ask_fresh(server: &Server, settings: &MonitorSettings, last_start: Star
     let asked = async {
         let mut probe = Probe::open(server, settings).await?;
         probe.life = server.observation().map_or(0, |last| last.life + 1);
-        let seen = Seen {
-            at: Instant::now(),
-            uptime: probe.uptime().await?,
-            connection: probe.connected.greeting.connection_id,
-        };
-        probe.start = last_start.after(seen);
+        let (asked, connection) = (Instant::now(), probe.connected.greeting.connection_id);
+        let uptime = probe.uptime().await?;
+        probe.start = last_start.after(Seen { asked, answered: Instant::now(), uptime, connection });
         let identity = Some(probe.identity().await?);
         let observation = probe.observe().await?;
         Ok::<_, Failure>(Box::new(Answer { probe, identity, observation }))

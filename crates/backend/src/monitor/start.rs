@@ -1,7 +1,8 @@
 //! Whether a server that is met on a new connection has been restarted since it was met before.
 //!
 //! No server tells which of its starts this is, so it is found out from how long it has been running and from the number of the connection.
-//! What must always hold: where there is doubt (its clock was set back), it counts as restarted, since settings by hand end with a restart.
+//! What must always hold: where there is doubt (its clock was set back, its connections' numbers began anew, it does not tell its uptime), it
+//! counts as restarted, since settings by hand end with a restart.
 
 use std::time::{Duration, Instant};
 
@@ -9,8 +10,10 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Seen {
     /// When it was asked.
-    pub(super) at: Instant,
-    /// For how long it had been running, in whole seconds.
+    pub(super) asked: Instant,
+    /// When the answer came: it was given at some time between.
+    pub(super) answered: Instant,
+    /// For how long it had been running then, in whole seconds.
     pub(super) uptime: Duration,
     /// The number that it has given to the connection: they count from the start.
     pub(super) connection: u32,
@@ -38,8 +41,8 @@ impl Start {
 
 impl Seen {
     fn is_of_another_start(self, next: Seen) -> bool {
-        let between = next.at.saturating_duration_since(self.at);
-        // Both are told in whole seconds, and the answer may be late.
+        let between = next.asked.saturating_duration_since(self.answered);
+        // Both are told in whole seconds.
         let slack = Duration::from_secs(1) + between / DRIFT;
         next.connection <= self.connection || next.uptime + slack < self.uptime + between
     }
@@ -52,16 +55,20 @@ mod tests {
     #[test]
     fn a_server_that_was_restarted_has_been_running_for_less_time() {
         let met = Instant::now();
-        let seen = |seconds: u64, uptime: u64, connection: u32| Seen {
-            at: met + Duration::from_secs(seconds),
+        let late = |asked: u64, answered: u64, uptime: u64, connection: u32| Seen {
+            asked: met + Duration::from_secs(asked),
+            answered: met + Duration::from_secs(answered),
             uptime: Duration::from_secs(uptime),
             connection,
         };
+        let seen = |seconds: u64, uptime: u64, connection: u32| late(seconds, seconds, uptime, connection);
         let day = 86_400;
         let cases = [
             ("the next second", seen(0, 500, 80), seen(1, 501, 81), false),
             ("whole seconds", seen(0, 500, 80), seen(2, 501, 81), false),
-            ("a late answer", seen(0, 500, 80), seen(1, 509, 81), false),
+            ("a late answer", seen(0, 500, 80), late(1, 9, 509, 81), false),
+            ("the first answer was late", late(0, 9, 509, 80), seen(10, 510, 81), false),
+            ("restarted after a late answer", late(0, 9, 509, 80), seen(10, 0, 81), true),
             ("its clock was set forward", seen(0, 500, 80), seen(1, 4_000, 81), false),
             ("its clock is slow", seen(0, 500, 80), seen(30 * day, 30 * day - 1_500, 81), false),
             ("restarted", seen(0, 500, 80), seen(9, 3, 81), true),

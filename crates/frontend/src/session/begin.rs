@@ -221,7 +221,7 @@ fn open(
         admitted: None,
         circumstances: None,
         idle: shared.idle.enter(handle),
-        timeout: None,
+        timeouts: None,
         let_go: Rc::new(Notify::new()),
         held: false,
         defining: None,

@@ -75,6 +75,15 @@ use stopped::SessionEnd;
 /// A session keeps a buffer for commands of so many bytes from one to the next.
 const SMALL_COMMAND: usize = 16 * 1024;
 
+/// Time-outs that a client has set for its session.
+#[derive(Debug, Clone, Copy)]
+struct OwnTimeouts {
+    /// For how long it may be idle.
+    wait: Option<Duration>,
+    /// For how long it may neither read nor go on with what it sends, where that is longer than `clients.write_timeout`.
+    network: Duration,
+}
+
 /// A session that is logged in.
 pub(crate) struct Session {
     shared: Rc<Shared>,
@@ -134,8 +143,8 @@ pub(crate) struct Session {
     /// What plans depend on, for the profile that the session had when one was last made.
     circumstances: Option<(SharedProfile, Rc<Circumstances>)>,
     idle: Rc<IdleState>,
-    /// The time that the client has said it may be idle, if it has, and the profile that says so.
-    timeout: Option<(SharedProfile, Option<Duration>)>,
+    /// The time-outs that the client has set, and the profile that says so.
+    timeouts: Option<(SharedProfile, OwnTimeouts)>,
     /// Rung when somebody waits for the connection that is held softly.
     let_go: Rc<Notify>,
     held: bool,
@@ -202,9 +211,9 @@ impl Session {
             let settings = self.endpoint.settings.load();
             (settings.max_allowed_packet, settings.write_timeout, settings.wait_timeout)
         };
-        self.client.set_write_timeout(write_timeout);
-        let timeout = self.own_wait_timeout().unwrap_or(wait_timeout);
-        self.idle.begin(self.shared.idle.now(), timeout);
+        let own = self.own_timeouts();
+        self.client.write_timeout = write_timeout.max(own.network);
+        self.idle.begin(self.shared.idle.now(), own.wait.unwrap_or(wait_timeout));
         loop {
             self.idle_interrupts()?;
             match self.idle.due() {
@@ -243,16 +252,20 @@ impl Session {
         }
     }
 
-    /// The client's own `wait_timeout` if it has set one.
-    fn own_wait_timeout(&mut self) -> Option<Duration> {
-        match &self.timeout {
-            Some((profile, timeout)) if Rc::ptr_eq(profile, &self.state.profile) => *timeout,
+    /// The time-outs that the client has set for its session.
+    fn own_timeouts(&mut self) -> OwnTimeouts {
+        match &self.timeouts {
+            Some((profile, timeouts)) if Rc::ptr_eq(profile, &self.state.profile) => *timeouts,
             _ => {
                 let profile = self.state.profile.clone();
-                let seconds = profile.variable("wait_timeout").and_then(|seconds| seconds.parse().ok());
-                let timeout = seconds.map(Duration::from_secs);
-                self.timeout = Some((profile, timeout));
-                timeout
+                let own = |name| {
+                    let seconds = profile.variable(name).and_then(|seconds| seconds.parse().ok());
+                    seconds.map(Duration::from_secs)
+                };
+                let network = own("net_read_timeout").max(own("net_write_timeout")).unwrap_or_default();
+                let timeouts = OwnTimeouts { wait: own("wait_timeout"), network };
+                self.timeouts = Some((profile, timeouts));
+                timeouts
             }
         }
     }

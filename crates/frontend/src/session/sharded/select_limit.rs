@@ -77,10 +77,10 @@ fn is_cut(statement: &ast::Statement<'_>) -> bool {
     }
 }
 
-/// Whether servers answer a statement about tables with all it has to tell. Of other SHOW statements they cut the rows, as of a query.
+/// Whether servers answer a statement about tables with all it has to tell. Of other SHOW statements and of DESCRIBE they cut the rows, as of a query.
 fn is_told_whole(statement: &ast::Statement<'_>) -> bool {
     match statement.kind {
-        StatementKind::Show(show) => matches!(show.kind, ShowKind::Create(_)),
+        StatementKind::Show(show) => matches!(show.kind, ShowKind::Create(_) | ShowKind::Grants(_)),
         StatementKind::TableUpkeep(_) | StatementKind::AlterTable(_) | StatementKind::Flush(_) => true,
         _ => false,
     }
