@@ -80,6 +80,7 @@ fn effects_and_pins_of_sets() {
         ("SET completion_type=1", TextKind::Set, Effects::empty(), Pins::SPECIAL_VARIABLE),
         ("SET completion_type='no_chain'", TextKind::Set, Effects::empty(), Pins::empty()),
         ("SET sql_auto_is_null=1", TextKind::Set, Effects::empty(), Pins::SPECIAL_VARIABLE),
+        ("SET sql_auto_is_null=1, sql_auto_is_null=0", TextKind::Set, Effects::empty(), Pins::SPECIAL_VARIABLE),
         ("SET sql_auto_is_null=DEFAULT", TextKind::Set, Effects::empty(), Pins::SPECIAL_VARIABLE),
         ("SET sql_auto_is_null=0+1", TextKind::Set, Effects::empty(), Pins::SPECIAL_VARIABLE),
         ("SET SQL_AUTO_IS_NULL=0", TextKind::Set, Effects::empty(), Pins::empty()),

@@ -55,7 +55,8 @@ const SPECIAL: &[&str] = &[
     "wsrep_on",
 ];
 
-/// Of those, the ones with a value with which COMMIT and `IS NULL` mean what they mean without them. Ruby's libraries set it on each connection.
+/// Those of them that may be set to a value with which COMMIT and `IS NULL` mean what they mean without it, and its names. Ruby's libraries set
+/// `sql_auto_is_null` on each connection.
 const HARMLESS: &[(&str, &[&str])] =
     &[("completion_type", &["0", "NO_CHAIN"]), ("sql_auto_is_null", &["0", "OFF", "FALSE"])];
 
@@ -242,6 +243,7 @@ impl<'a> TreeReader<'a, '_> {
         self.assign(&name);
     }
 
+    /// Goes by the text of the value: what is not known binds.
     fn is_harmless(&self, name: &str, value: &SetValue<'a>) -> bool {
         let SetValue::Expr(value) = value else { return false };
         let text = value.span.text(self.finder.sql);
