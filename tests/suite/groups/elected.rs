@@ -41,9 +41,8 @@ const PATIENT: Settings = &[
     ("groups.writer_wait", "\"60s\""),
 ];
 
-/// How long members may take to join: MySQL gives each attempt 60 s, and a failed one is made again. Beside busy neighbours one was still recovering
-/// after four minutes.
-const JOIN_BOUND: Duration = Duration::from_secs(600);
+/// How long members may take to join: MySQL gives each attempt 60 s, and a failed one is made again.
+const JOIN_BOUND: Duration = Duration::from_secs(240);
 
 /// And transactions run again.
 const REPLAYING: Settings = &[

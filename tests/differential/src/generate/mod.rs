@@ -63,7 +63,7 @@ pub(crate) fn run(
                 let told = match shrink::shrink(&script, &difference, targets) {
                     Ok(Some(small)) => format!("{found}\n{}", small.shown()),
                     Ok(None) => format!("{found}\nNot seen again in the same script:\n{}", script.shown()),
-                    Err(error) => format!("{found}\nNot seen again in the same script ({error}):\n{}", script.shown()),
+                    Err(error) => format!("{found}\nNot made smaller ({error}):\n{}", script.shown()),
                 };
                 bars.suspend(|| println!("{told}"));
                 generated.fail(told);

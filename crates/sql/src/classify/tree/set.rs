@@ -55,8 +55,8 @@ const SPECIAL: &[&str] = &[
     "wsrep_on",
 ];
 
-/// Those of them that may be set to a value with which COMMIT and `IS NULL` mean what they mean without it, and its names. Ruby's libraries set
-/// `sql_auto_is_null` on each connection.
+/// Of [`SPECIAL`], variables with a value that changes nothing of what COMMIT and `IS NULL` mean, and the ways to write that value. Ruby's
+/// libraries set `sql_auto_is_null` on each connection.
 const HARMLESS: &[(&str, &[&str])] =
     &[("completion_type", &["0", "NO_CHAIN"]), ("sql_auto_is_null", &["0", "OFF", "FALSE"])];
 
