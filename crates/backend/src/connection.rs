@@ -97,6 +97,10 @@ pub struct Connection {
     pub untold_changes_of: Option<u32>,
     /// The latest statement that set `FOUND_ROWS()` here was one of the session that has the connection on loan.
     pub has_found_rows: bool,
+    /// The server was told of its next transaction (SET TRANSACTION), and none is known to have begun since.
+    pub told_of_next: bool,
+    /// Whoever told it has left: a COMMIT ends what it was told.
+    ends_told: bool,
     /// How many statements that make a temporary table Weir knows to have run here since the latest reset: as many as MariaDB counts in
     /// `COM_CREATE_TEMPORARY_TABLE`, if none ran out of sight.
     pub temporary_made: u64,
@@ -133,6 +137,11 @@ impl Connection {
             self.rights.set(now);
         }
         holds && self.generation == self.server.generation()
+    }
+
+    /// The session that had it on loan leaves it.
+    pub(crate) fn is_left(&mut self) {
+        self.ends_told |= std::mem::take(&mut self.told_of_next);
     }
 
     /// Which changes of the session the server reports.

@@ -336,6 +336,7 @@ impl Pool {
             return;
         }
         connection.idle_since = Instant::now();
+        connection.is_left();
         let mut state = self.state.borrow_mut();
         // Those that gave up behind the first are found when they come first: there may be thousands.
         while state.waiters.front().is_some_and(|waiter| waiter.give.is_closed()) {

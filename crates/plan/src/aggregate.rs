@@ -1,6 +1,7 @@
 //! Which functions are aggregates.
 
-use weir_sql::ast::Call;
+use weir_sql::ast::{Call, Expr, ExprKind};
+use weir_sql::visit::{Flow, Node, walk};
 
 /// Names of the servers' aggregate functions, MariaDB's included. MySQL's ANY_VALUE is none: it is its argument, in each row.
 const AGGREGATES: &[&str] = &[
@@ -31,4 +32,18 @@ const AGGREGATES: &[&str] = &[
 /// Whether a call makes one value of many rows. A stored aggregate function (MariaDB) can't be told from others, nor a loadable one.
 pub(crate) fn is_aggregate(call: &Call<'_>) -> bool {
     call.name.database.is_none() && AGGREGATES.iter().any(|name| call.name.name.is(name))
+}
+
+/// Whether an expression needs other rows than its own: an aggregate or a window function, those of queries in it left out.
+pub(crate) fn has_group_function(expr: &Expr<'_>) -> bool {
+    let mut found = false;
+    walk(Node::Expr(expr), &mut |node: Node<'_>| match node {
+        Node::Expr(Expr { kind: ExprKind::Call(call), .. }) if call.over.is_some() || is_aggregate(call) => {
+            found = true;
+            Flow::Stop
+        }
+        Node::Query(_) => Flow::Skip,
+        _ => Flow::Descend,
+    });
+    found
 }

@@ -286,3 +286,11 @@ SELECT * FROM a ORDER BY id;
 INSERT INTO a (id, j) SELECT q.n, q.j + 1 FROM b AS q ON DUPLICATE KEY UPDATE a.j = q.j;
 -- refused: by columns that may be the query's
 INSERT INTO a (id, k) SELECT q.n, q.j FROM b AS q ON DUPLICATE KEY UPDATE a.k = q.j;
+
+## HIGH_PRIORITY in what is inserted
+CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 1, 1), (2, 2, 2), (3, 3, 3);
+INSERT INTO t SELECT HIGH_PRIORITY id + 10, a, b FROM t;
+INSERT INTO t (id, a) SELECT HIGH_PRIORITY a + 20, COUNT(*) FROM t GROUP BY a;
+INSERT INTO t (id, a) SELECT HIGH_PRIORITY STRAIGHT_JOIN t.id + 40, o.a FROM t JOIN t AS o ON o.id = t.b;
+SELECT * FROM t ORDER BY id;

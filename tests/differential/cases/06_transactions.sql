@@ -495,3 +495,100 @@ INSERT INTO t VALUES (10, 1), (11, 2), (12, 3);
 COMMIT;
 SELECT * FROM t ORDER BY id;
 SELECT * FROM u ORDER BY id;
+
+## a statement that fails begins no transaction, and what was said before holds on
+CREATE TABLE t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 1), (2, 2), (3, 3);
+SET autocommit = 0;
+-- text
+SAVEPOINT s;
+SELECT nothing;
+-- text
+ROLLBACK TO s;
+COMMIT;
+-- text
+SAVEPOINT s;
+SELECT nothing FROM t;
+-- text
+ROLLBACK TO s;
+UPDATE t SET a = 10 WHERE id = 1;
+-- text
+ROLLBACK TO s;
+SELECT * FROM t ORDER BY id;
+COMMIT;
+-- text
+SAVEPOINT s;
+SELECT * FROM gone;
+SELECT * FROM t WHERE id = 1 AND nothing = 1;
+INSERT INTO t VALUES (1, 1);
+-- text
+SAVEPOINT s2;
+INSERT INTO t VALUES (4, 4), (5, 5);
+-- text
+ROLLBACK TO s2;
+-- text
+RELEASE SAVEPOINT s;
+-- text
+ROLLBACK TO s;
+SELECT * FROM t ORDER BY id;
+ROLLBACK;
+SET autocommit = 1;
+SET TRANSACTION READ ONLY;
+SELECT * FROM gone;
+UPDATE t SET a = a + 1;
+SELECT nofunc(1);
+UPDATE t SET a = a + 1 WHERE id = 2;
+INSERT INTO t VALUES (9, 9);
+UPDATE t SET a = a + 1 WHERE id = 1;
+COMMIT;
+SET TRANSACTION READ ONLY;
+-- mysql
+SELECT * FROM t WHERE id = 1 AND nothing = 1;
+-- mysql
+UPDATE t SET a = a + 1 WHERE id = 3;
+COMMIT;
+UPDATE t SET a = a + 1;
+SELECT * FROM t ORDER BY id;
+SET autocommit = 0;
+SET TRANSACTION READ ONLY;
+UPDATE t SET nothing = 1 WHERE id = 1;
+SELECT * FROM t WHERE id = 2;
+SELECT * FROM t WHERE id = 3;
+INSERT INTO t VALUES (7, 7);
+COMMIT;
+INSERT INTO t VALUES (7, 7);
+COMMIT;
+SELECT * FROM t ORDER BY id;
+
+## what is said of the next transaction is not another session's
+CREATE TABLE t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 1), (2, 2), (3, 3), (4, 4);
+SET TRANSACTION READ ONLY;
+DO 1;
+COMMIT;
+-- session: 1
+UPDATE t SET a = a + 1 WHERE id = 1;
+-- session: 1
+UPDATE t SET a = a + 1 WHERE id = 2;
+-- session: 1
+UPDATE t SET a = a + 1 WHERE id = 3;
+SET TRANSACTION READ ONLY;
+SELECT nofunc(id) FROM t WHERE id = 1;
+COMMIT;
+-- session: 1
+UPDATE t SET a = a + 1 WHERE id = 1;
+-- session: 1
+UPDATE t SET a = a + 1 WHERE id = 2;
+-- session: 1
+UPDATE t SET a = a + 1 WHERE id = 3;
+SET TRANSACTION READ ONLY;
+SELECT * FROM t WHERE id = 2 AND nothing = 1;
+COMMIT;
+-- session: 1
+UPDATE t SET a = a + 1 WHERE id = 1;
+-- session: 1
+UPDATE t SET a = a + 1 WHERE id = 2;
+-- session: 1
+UPDATE t SET a = a + 1;
+-- session: 1
+SELECT * FROM t ORDER BY id;

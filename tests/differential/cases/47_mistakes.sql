@@ -257,3 +257,30 @@ TABLE u UNION ALL TABLE u;
 SELECT * FROM u UNION ALL TABLE u;
 -- mysql
 VALUES (1, 2) UNION ALL SELECT * FROM u;
+
+## aggregates and window functions where a write can have none
+CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT);
+INSERT INTO t VALUES (1, 1, 1), (2, 2, 2), (3, 3, 3);
+INSERT INTO t VALUES (COUNT(*), 1, 1);
+INSERT INTO t VALUES (4 + COUNT(*), 1, 1), (8, 8, 8);
+INSERT INTO t VALUES (7, (SELECT MAX(a) FROM t AS x) + SUM(1), 1);
+INSERT INTO t SET id = ROW_NUMBER() OVER (ORDER BY 1 + 1), a = 1;
+REPLACE INTO t VALUES (MIN(3), 1, 1);
+UPDATE t SET id = MAX(id) + 10 WHERE id = 1;
+UPDATE t SET a = MAX(a) WHERE b > 1;
+UPDATE t SET a = 1 WHERE b > MAX(b);
+UPDATE t SET a = ROW_NUMBER() OVER () WHERE b > 1;
+UPDATE t SET a = 1 ORDER BY COUNT(*) LIMIT 1;
+DELETE FROM t WHERE a = SUM(b);
+UPDATE t SET a = (SELECT MAX(x.a) + COUNT(*) FROM t AS x WHERE x.id > 1) WHERE id = 77;
+SELECT * FROM t ORDER BY id;
+
+## HAVING names what is neither selected nor grouped by, and ORDER BY does
+CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT);
+INSERT INTO t VALUES (1, 1, 1), (2, 2, 2), (3, 3, 3);
+SELECT a FROM t HAVING b IN (1, 3) ORDER BY b;
+SELECT a + 1 FROM t HAVING id > 1 ORDER BY id;
+SELECT a, 1 AS b FROM t HAVING b IN (1, 3) ORDER BY t.b;
+SELECT a, b AS x FROM t HAVING b IN (1, 3) ORDER BY x, id;
+SELECT a FROM t GROUP BY id, a, b HAVING b > 1 ORDER BY id;
+SELECT a FROM t HAVING a > (SELECT MIN(o.b) FROM t AS o) ORDER BY b;

@@ -10,6 +10,7 @@
 mod answer;
 mod case;
 mod generate;
+mod mutate;
 mod run;
 mod stage;
 
@@ -50,6 +51,9 @@ pub(crate) struct Arguments {
     /// No cases, only generated statements.
     #[arg(long)]
     generate: bool,
+    /// The cases with their statements changed at random, for as many seconds as are given; what differs is printed by its kind.
+    #[arg(long)]
+    mutate: bool,
     /// Which statements are generated.
     #[arg(long, default_value_t = 1)]
     seed: u64,

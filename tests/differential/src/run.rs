@@ -90,6 +90,9 @@ pub(crate) fn run(flavor: Flavor, arguments: &Arguments, bars: &MultiProgress) -
     let cases = if arguments.generate { Vec::new() } else { load(&arguments.cases, &arguments.filter)? };
     let directory = tempfile::Builder::new().prefix("weir-differential-").tempdir()?;
     let targets = set(flavor, arguments, directory.path())?;
+    if arguments.mutate {
+        return crate::mutate::run(flavor, arguments, &cases, &targets, bars);
+    }
     let steps = cases.iter().map(|case| case.steps.len() as u64 * 2).sum();
     let bar = bars.add(ProgressBar::new(steps)).with_style(
         ProgressStyle::with_template("{msg} [{wide_bar}] {pos}/{len} {eta}")

@@ -139,6 +139,8 @@ impl Connection {
             untold_changes_of: None,
             temporary_made: 0,
             has_found_rows: false,
+            told_of_next: false,
+            ends_told: false,
             insert_id: Some(0),
             defined_before: 0,
             lacks_database,

@@ -49,6 +49,10 @@ impl Connection {
                 "the connection can't leave its database or its roles",
             ));
         }
+        if std::mem::take(&mut self.ends_told) && !difference.reset {
+            let end = query_payload(b"COMMIT AND NO CHAIN NO RELEASE", self.capabilities);
+            self.queue_step(PreludeStep::Set, &end);
+        }
         if difference.reset {
             self.queue_step(PreludeStep::Reset, &[Command::ResetConnection as u8]);
             // Here, and not when it is confirmed: another may be queued behind it.

@@ -358,6 +358,7 @@ impl Session {
         if let Some(id) = insert_id {
             connection.queue_insert_id(id);
         }
+        connection.told_of_next |= !before.is_empty();
         before.iter().for_each(|text| connection.queue_begin(text.as_bytes(), false));
         if let Some(begin) = begin {
             connection.queue_begin(begin.text.as_bytes(), begin.may_be_refused);

@@ -28,10 +28,16 @@ impl Session {
             Some(status) => self.state.status = status,
             // Without autocommit, a statement that failed may have opened a transaction.
             None if failed && !self.state.status.contains(StatusFlags::AUTOCOMMIT) => {
+                self.transaction.suppose_begun(self.state.status.contains(StatusFlags::IN_TRANS), outcome);
                 self.state.status |= StatusFlags::IN_TRANS;
             }
             // The reply to a PREPARE, which begins none.
             None => {}
+        }
+        if let Some(lease) = &mut self.current.lease {
+            let begun = outcome.status.is_some_and(|status| status.contains(StatusFlags::IN_TRANS));
+            lease.told_of_next |= class.effects.contains(Effects::SET_TRANSACTION_ONCE);
+            lease.told_of_next &= !begun;
         }
         self.note_metadata_locks(class, failed);
         self.note_residue(class, outcome, told);

@@ -32,7 +32,7 @@ use super::statement::Statement;
 use super::statement::decide::{First, TransactionAct};
 use super::stopped::Stopped;
 use crate::backends::{ServerId, shard_id};
-use kind::Joins;
+use kind::{Joins, ends_transaction, has_begun_nothing};
 use lease::{Shown, StatementLease};
 pub(super) use participants::StatementLeases;
 
@@ -102,6 +102,10 @@ pub(super) struct Transaction {
     read_only: bool,
     /// A statement has failed: the server may have rolled back more than it.
     in_doubt: bool,
+    /// None was open before the statement that has failed, and its error is not one that ends a transaction.
+    begun_by_failure: bool,
+    /// None was open before the latest statement over several shards.
+    begun_over_shards: bool,
     /// A part has ended by itself, with what it wrote.
     ended_by_itself: bool,
     /// A statement was killed because the session waited in a cycle with others.
@@ -122,6 +126,11 @@ impl Transaction {
         let (permit, begun_with_statement) = (self.permit.take(), self.begun_with_statement);
         let (additional, anchor_lost) = (std::mem::take(&mut self.additional), self.anchor_lost);
         *self = Transaction { permit, additional, begun_with_statement, anchor_lost, ..Transaction::default() };
+    }
+
+    /// A statement has failed that may have begun it, unless it is `open`.
+    pub(super) fn suppose_begun(&mut self, open: bool, outcome: &ReplyOutcome) {
+        self.begun_by_failure = !open && outcome.error.is_none_or(|(code, _)| !ends_transaction(code));
     }
 
     /// Whether several shards take part.
@@ -181,11 +190,6 @@ fn works_or_ends(class: &Class) -> bool {
 /// Whether a statement needs a transaction. What asks for diagnostics needs none, and must find them.
 fn works(class: &Class) -> bool {
     class.effects.intersects(Effects::READS | Effects::WRITES) && !class.effects.contains(Effects::USES_WARNINGS)
-}
-
-/// Whether a server has refused a statement as one that writes in a READ ONLY transaction: none has begun for it.
-fn is_refused(outcome: &ReplyOutcome) -> bool {
-    outcome.error.is_some_and(|(code, _)| code == codes::ER_CANT_EXECUTE_IN_READ_ONLY)
 }
 
 /// Whether a statement can neither begin nor end a transaction but by its reading of rows.
@@ -371,9 +375,13 @@ impl Session {
             (false, false) if only_reads(class) && !self.state.status.contains(StatusFlags::AUTOCOMMIT) => {
                 self.transaction.unsent |= self.transaction.is_announced();
             }
-            // Neither a PREPARE begins one, nor what servers refuse for what was said.
+            // A PREPARE begins none.
             (false, false) if outcome.prepared.is_some() => {}
-            (false, false) if is_refused(outcome) && self.transaction.is_announced() => {}
+            // Nor does what servers refuse before they run it: whoever begins the transaction hears of what was said.
+            (false, false) if self.transaction.is_announced() && has_begun_nothing(outcome, self.identity.mariadb) => {
+                self.transaction.unsent = true;
+                self.state.pins -= Pins::SET_TRANSACTION;
+            }
             (false, false) => {
                 let unsent = self.transaction.unsent;
                 if !unsent && !self.transaction.characteristics.is_empty() {
@@ -388,9 +396,14 @@ impl Session {
 
     /// After a statement that may have ended the transaction on one shard: if it has, the others follow.
     pub(super) async fn look_after_branches(&mut self) {
-        if !std::mem::take(&mut self.transaction.in_doubt)
-            || !self.transaction.is_multi_shard() && self.current.lease.is_none()
-        {
+        if !std::mem::take(&mut self.transaction.in_doubt) {
+            return;
+        }
+        if !self.transaction.is_multi_shard() && self.current.lease.is_none() {
+            // It has failed elsewhere, on connections that are back already.
+            if self.transaction.begun_by_failure {
+                self.has_begun_none();
+            }
             return;
         }
         if std::mem::take(&mut self.transaction.deadlocked) {
@@ -408,9 +421,7 @@ impl Session {
         }
         if !self.transaction.is_multi_shard() {
             if self.current.lease.as_ref().is_some_and(|lease| lease.is_clean()) {
-                self.state.status -= StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY;
-                self.current.reader_life = None;
-                self.forget_transaction();
+                self.has_begun_none();
             }
             return;
         }
@@ -421,6 +432,20 @@ impl Session {
             );
         }
         self.end_participants(self.transaction.ended_by_itself).await;
+    }
+
+    /// The statement that has failed has left no transaction open.
+    fn has_begun_none(&mut self) {
+        self.state.status -= StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY;
+        self.current.reader_life = None;
+        match self.transaction.begun_by_failure && self.transaction.is_announced() {
+            // The next statement begins what this one has not.
+            true => {
+                self.transaction.unsent = true;
+                self.state.pins -= Pins::SET_TRANSACTION;
+            }
+            false => self.forget_transaction(),
+        }
     }
 
     /// What comes before a statement for the transaction's sake.

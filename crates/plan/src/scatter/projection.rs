@@ -285,6 +285,11 @@ impl<'q, 'p, 'a> Projection<'q, 'p, 'a> {
         }
     }
 
+    /// Whether one of the client's columns is this one.
+    pub(super) fn shows(&self, at: ColumnRef) -> bool {
+        self.index().shows(at).is_some()
+    }
+
     pub(crate) fn lookup(&self, name: &ColumnName<'_>) -> Option<ColumnRef> {
         self.question.analysis.lookup(self.branch.block, None, name, self.question.planner.catalog.fold_case)
     }

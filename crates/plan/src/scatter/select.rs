@@ -4,12 +4,12 @@
 
 use std::collections::HashSet;
 
-use weir_sql::ast::{Expr, ExprKind, Grouping, Limit, Query, Select};
+use weir_sql::ast::{ColumnName, Expr, ExprKind, Grouping, Limit, Query, Select};
 use weir_sql::facts::Varies;
 
 use super::columns::{extend, unknown_columns};
 use super::expressions::{has_aggregate, has_window};
-use super::projection::{Ordered, Projection, is_simple};
+use super::projection::{Ordered, Projection, column_names, is_simple};
 use super::{Merged, Obstacle, Question, Together, limits, plain};
 use crate::analysis::{Branch, has_aggregates};
 use crate::text::{Edits, Pieces};
@@ -74,9 +74,32 @@ fn rows<'a>(
         }
         keys.extend(order_key(&mut shown, &item.expr, item.descending, &mut edits)?);
     }
+    if let Some(select) = select.filter(|_| shown.hidden() > 0) {
+        check_having(&shown, select)?;
+    }
     extend(&shown, query, select, &mut edits)?;
     let merge = if keys.is_empty() { Merge::Concatenate } else { Merge::Sorted(keys) };
     Ok(Merged { merge, columns, hidden: shown.hidden(), skip, take, edits })
+}
+
+/// HAVING sees what is selected, and would see hidden columns too: a column that is neither selected nor grouped by is not known there (1054).
+fn check_having<'a>(shown: &Projection<'_, '_, 'a>, select: &'a Select<'a>) -> Result<(), Obstacle> {
+    let column = |expr: &Expr<'a>| match &expr.bare().kind {
+        ExprKind::Column(name) => shown.lookup(name),
+        _ => None,
+    };
+    let names = select.having.as_ref().map(column_names).unwrap_or_default();
+    let is_unknown = |name: &&ColumnName<'a>| match shown.lookup(name) {
+        Some(at) => {
+            let grouped = || select.group_by.iter().any(|item| column(&item.expr) == Some(at));
+            shown.aliased(name).is_none() && !shown.shows(at) && !grouped()
+        }
+        None => false,
+    };
+    match names.iter().find(|name| is_unknown(name)) {
+        Some(_) => Err("HAVING names a column that is not selected".to_owned().into()),
+        None => Ok(()),
+    }
 }
 
 fn of_select<'q, 'p, 'a>(

@@ -11,7 +11,6 @@ use weir_sql::resolve::{ColumnRole, ColumnUse, Roles, Source, SourceKind};
 use weir_wire::Failure;
 use weir_wire::error::codes;
 
-use super::Input;
 use super::edits::Edits;
 use super::gather::plan_gather;
 use super::moving::{place_of_assigned, plan_move};
@@ -20,6 +19,7 @@ use super::own_reads::refuse_own_reads;
 use super::portion::{is_of_portion, refuse_found_first, refuse_numbered};
 use super::returning::Returning;
 use super::varying::Varying;
+use super::{Input, refuse_group_functions};
 use crate::{Gather, Need, Plan, Refusal, Returns, Route, Write, WriteKind};
 
 /// What UPDATE and DELETE have in common.
@@ -73,11 +73,17 @@ fn refuse_order_of_several(input: &Input<'_>, update: &Update<'_>) -> Result<(),
 
 impl<'a> Change<'a> {
     fn of(input: &Input<'a>) -> Result<Change<'a>, Refusal> {
-        let (assignments, order_by, limit, returning) = match input.statement.kind {
-            StatementKind::Update(update) => (update.assignments, update.order_by, update.limit, update.returning),
-            StatementKind::Delete(delete) => (&[][..], delete.order_by, delete.limit, delete.returning),
+        let (assignments, condition, order_by, limit, returning) = match input.statement.kind {
+            StatementKind::Update(update) => {
+                (update.assignments, update.condition, update.order_by, update.limit, update.returning)
+            }
+            StatementKind::Delete(delete) => {
+                (&[][..], delete.condition, delete.order_by, delete.limit, delete.returning)
+            }
             _ => return Err(Need::Nothing.refused("This statement is neither UPDATE nor DELETE")),
         };
+        let values = assignments.iter().map(|one| &one.value);
+        refuse_group_functions(values.chain(&condition).chain(order_by.iter().map(|item| &item.expr)))?;
         with_facts(input, |facts| {
             let (sources, targets) = targets(input, facts)?.into_iter().unzip();
             let assigned = assignments.iter().map(|one| assigned_source(one, facts)).collect();

@@ -63,7 +63,7 @@ pub(super) fn plan_insert<'a>(input: &Input<'a>, insert: &'a Insert<'a>) -> Resu
     }
     if reads {
         refuse_own_reads(input, &[target], false)?;
-        settling.subqueries(&rows);
+        settling.subqueries(&rows)?;
         settling.assigned(&assigned);
     }
     if target.is_global() {

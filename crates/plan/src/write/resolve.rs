@@ -10,7 +10,6 @@ use weir_sql::facts::Facts;
 use weir_sql::visit::{Flow, Node, walk};
 use weir_sql::{Bump, LexMode, parse_expression};
 
-use super::Input;
 use super::edits::{Edits, apart};
 use super::literal::put_name;
 use super::names::{Target, with_facts};
@@ -19,6 +18,8 @@ use super::on_duplicate::ReadFirst;
 use super::rows::{Rows, is_default};
 use super::select::{of_one, of_shards};
 use super::stored_as;
+use super::{Input, refuse_group_functions};
+use crate::aggregate::is_aggregate;
 use crate::analysis::has_query;
 use crate::{Generate, Need, Piece, Plan, Raise, Refusal, Resolve, RowSource, Run};
 
@@ -226,6 +227,10 @@ impl<'i, 'a> Settling<'i, 'a> {
                 obstacle = Some("a parameter that was sent in pieces");
                 Flow::Stop
             }
+            Node::Expr(Expr { kind: ExprKind::Call(call), .. }) if call.over.is_some() || is_aggregate(call) => {
+                obstacle = Some("other rows");
+                Flow::Stop
+            }
             Node::Query(_) => Flow::Skip,
             _ => Flow::Descend,
         });
@@ -245,12 +250,13 @@ impl<'i, 'a> Settling<'i, 'a> {
     }
 
     /// Values with subqueries, or with stored functions that read tables, of any column, are read before the rows are written.
-    pub(super) fn subqueries(&mut self, rows: &Rows<'a>) {
+    pub(super) fn subqueries(&mut self, rows: &Rows<'a>) -> Result<(), Refusal> {
         let input = self.input;
         let is_read = |value: &Expr<'_>| has_query(value) || input.reads.calls_placed(value);
         if !(0..rows.len()).any(|row| rows.values(row).any(is_read)) {
-            return;
+            return Ok(());
         }
+        refuse_group_functions((0..rows.len()).flat_map(|row| rows.values(row)).filter(|value| is_read(value)))?;
         with_facts(input, |facts| {
             for row in 0..rows.len() {
                 for (place, value) in rows.values(row).enumerate().filter(|(_, value)| is_read(value)) {
@@ -260,6 +266,7 @@ impl<'i, 'a> Settling<'i, 'a> {
                 }
             }
         });
+        Ok(())
     }
 
     fn subquery(&mut self, facts: &Facts<'_>, value: &Expr<'a>, column: Option<usize>) {

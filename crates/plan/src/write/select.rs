@@ -48,6 +48,12 @@ pub(super) fn plan_select<'a>(
         && !select.from.is_empty()
         && query.locks.is_empty()
     {
+        // MySQL refuses it beside a lock clause (3569).
+        if let Some(word) = select.options.high_priority {
+            asked.replace(word.range(), Vec::new());
+            asked.sort();
+            question = asked.cut(input.text, query.span.range());
+        }
         let cut = |range| asked.cut(input.text, range);
         question.extend(lock_clause(select.from, false, input.session.mariadb, &cut));
     }

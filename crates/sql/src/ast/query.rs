@@ -177,8 +177,8 @@ pub struct SelectOptions {
     pub calc_found_rows: bool,
     /// `STRAIGHT_JOIN`.
     pub straight_join: bool,
-    /// `HIGH_PRIORITY`.
-    pub high_priority: bool,
+    /// `HIGH_PRIORITY`: the word.
+    pub high_priority: Option<Span>,
     /// `SQL_BUFFER_RESULT`.
     pub buffer_result: bool,
 }

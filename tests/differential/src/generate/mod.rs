@@ -26,6 +26,9 @@ use crate::{Arguments, Error};
 use play::End;
 use script::Script;
 
+pub(crate) use play::{everywhere, is_on_the_workbench};
+pub(crate) use random::Random;
+
 /// Statements of one script.
 const STATEMENTS: usize = 60;
 

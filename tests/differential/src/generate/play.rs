@@ -78,7 +78,7 @@ fn at(act: &Act, error: &Error) -> String {
 }
 
 /// Does something on all targets at the same time.
-fn everywhere<'a, T: Send>(
+pub(crate) fn everywhere<'a, T: Send>(
     sessions: &mut [Sessions<'a>],
     ask: impl Fn(&mut Sessions<'a>) -> Result<T, Error> + Sync,
 ) -> Result<Vec<T>, Error> {
@@ -159,6 +159,12 @@ fn is_alike_gathered(one: &mut Sessions<'_>, act: &Act, expected: &Answer, got: 
     if act.writes || !expected.is_like(got, &Step { other_columns: true, ..act.step.clone() }) {
         return Ok(false);
     }
-    let plan: Vec<(String, String)> = one.session(0)?.query(format!("WEIR EXPLAIN {}", act.step.whole_text()))?;
+    is_on_the_workbench(one, &act.step)
+}
+
+/// Whether Weir gathers the rows of a query.
+pub(crate) fn is_on_the_workbench(one: &mut Sessions<'_>, step: &Step) -> Result<bool, Error> {
+    let told = one.session(step.session)?.query(format!("WEIR EXPLAIN {}", step.whole_text()));
+    let plan: Vec<(String, String)> = told?;
     Ok(plan.iter().any(|(what, _)| what == "workbench"))
 }

@@ -61,7 +61,7 @@ pub(super) fn is_of_part(code: u16) -> bool {
 }
 
 /// What has no SQLSTATE of its own, and is about the statement all the same.
-const OF_STATEMENTS: [u16; 16] = [
+const OF_STATEMENTS: [u16; 18] = [
     1093, // a table that is changed and read
     1111, // a group function where none can be
     1193, // a system variable
@@ -71,6 +71,7 @@ const OF_STATEMENTS: [u16; 16] = [
     1288, 1348, 1393, 1394, 1443, 1471, // what can't be changed, or be changed through a view
     1356, // a view of what is not there
     3105, // a value for a generated column
+    3593, 4015, // a window function where none can be
 ];
 
 impl Session {

@@ -4,7 +4,9 @@
 
 use weir_sql::ast::{Completion, SetItemKind, SetValue, SetVariable, StatementKind, SystemVariable, Transaction};
 use weir_sql::{Dialect, Effects, LexMode, Lexer, Pins, TextKind, TokenKind};
+use weir_wire::error::codes;
 
+use super::super::outcome::ReplyOutcome;
 use super::super::statement::Statement;
 
 /// Pins that say nothing of a connection that later statements of a transaction could miss.
@@ -157,6 +159,29 @@ fn turns_autocommit_on(text: &[u8], lex: LexMode) -> bool {
     let off =
         |word: &[u8]| [&b"0"[..], b"OFF", b"FALSE", b"'OFF'", b"'0'"].iter().any(|o| word.eq_ignore_ascii_case(o));
     !value.is_some_and(|token| off(token.text(text)))
+}
+
+/// Whether a server has refused a statement before a transaction could begin for it, so that what was said of the next one holds on: as one
+/// that writes in a READ ONLY transaction, or by its names, which MariaDB looks at only when it has begun, where they are columns' (asked of
+/// both). What else fails is taken to have begun one.
+pub(super) fn has_begun_nothing(outcome: &ReplyOutcome, mariadb: bool) -> bool {
+    const REFUSED: [u16; 9] = [
+        codes::ER_CANT_EXECUTE_IN_READ_ONLY,
+        codes::ER_PARSE_ERROR,
+        codes::ER_NO_DB_ERROR,
+        codes::ER_BAD_DB_ERROR,
+        codes::ER_NO_SUCH_TABLE,
+        codes::ER_SP_DOES_NOT_EXIST,
+        codes::ER_DBACCESS_DENIED_ERROR,
+        codes::ER_TABLEACCESS_DENIED_ERROR,
+        codes::ER_PROCACCESS_DENIED_ERROR,
+    ];
+    outcome.error.is_some_and(|(code, _)| REFUSED.contains(&code) || code == codes::ER_BAD_FIELD_ERROR && !mariadb)
+}
+
+/// Whether an error may be that of a statement with which the server has rolled back all of its transaction.
+pub(super) fn ends_transaction(code: u16) -> bool {
+    matches!(code, codes::ER_LOCK_DEADLOCK | codes::ER_LOCK_WAIT_TIMEOUT)
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use super::super::route::Target;
 use super::super::route::multi_shard::{Reader, ShardServer};
 use super::super::state::Begin;
 use super::super::stopped::{SessionEnd, Stopped};
-use super::kind::{HARMLESS, Joins};
+use super::kind::{HARMLESS, Joins, ends_transaction};
 use super::lease::Shown;
 use crate::backends::shard_id;
 
@@ -126,6 +126,7 @@ impl Session {
     }
 
     async fn leases_within(&mut self, shards: &[usize], how: How, writes: bool) -> Result<StatementLeases, Stopped> {
+        self.transaction.begun_over_shards = !self.has_open_transaction();
         let own = how == How::Implicit || self.transaction.of_statement;
         let elsewhere = self.current.lease.is_some()
             && !self.held
@@ -406,6 +407,15 @@ impl Session {
             {
                 self.put_back(&mut parts);
                 Err(failure.into())
+            }
+            // The first of them has begun none: what was set before it is for the next statement.
+            (How::Within, Some(failure)) if self.transaction.begun_over_shards && !ends_transaction(failure.code) => {
+                let (savepoints, said) = (std::mem::take(&mut self.transaction.savepoints), self.said_of_transaction());
+                let abandoned = self.abandon_leases(parts, failure).await;
+                self.transaction.unsent |= !savepoints.is_empty();
+                self.transaction.savepoints = savepoints;
+                self.say_again(said);
+                abandoned
             }
             // A deadlock, or a lost server: what is open elsewhere can't be finished.
             (_, Some(failure)) => self.abandon_leases(parts, failure).await,

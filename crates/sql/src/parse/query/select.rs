@@ -54,7 +54,7 @@ impl<'a> Parser<'a> {
             match self.word() {
                 kw::DISTINCT | kw::DISTINCTROW => options.distinct = true,
                 kw::STRAIGHT_JOIN => options.straight_join = true,
-                kw::HIGH_PRIORITY => options.high_priority = true,
+                kw::HIGH_PRIORITY => options.high_priority = Some(Self::span_of(self.cursor.current())),
                 kw::SQL_CALC_FOUND_ROWS => options.calc_found_rows = true,
                 kw::SQL_BUFFER_RESULT => options.buffer_result = true,
                 kw::ALL | kw::SQL_SMALL_RESULT | kw::SQL_BIG_RESULT | kw::SQL_NO_CACHE => {}
