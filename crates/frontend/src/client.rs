@@ -15,6 +15,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::{Buf, BytesMut};
+pub use capture::{Excess, Kept};
 pub use lost::ClientError;
 use replies::Replies;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -16,6 +16,7 @@ pub mod compress;
 pub mod error;
 pub mod frame;
 pub mod handshake;
+pub mod kept;
 pub mod packets;
 pub mod params;
 pub mod proxy_protocol;

@@ -66,8 +66,10 @@ pub fn statement_id(payload: &[u8]) -> Result<u32, Malformed> {
 
 /// The flag of COM_STMT_EXECUTE that says that a parameter count follows (`PARAMETER_COUNT_AVAILABLE`).
 const PARAMETER_COUNT_AVAILABLE: u8 = 0x08;
-/// The flags of COM_STMT_EXECUTE that ask for a cursor.
+/// The flags of COM_STMT_EXECUTE that name a kind of cursor.
 pub(crate) const CURSOR_TYPES: u8 = 0x07;
+/// The only one of them that servers heed.
+const CURSOR_TYPE_READ_ONLY: u8 = 0x01;
 
 /// COM_STMT_EXECUTE, cut into its parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,7 +148,7 @@ impl<'a> Execute<'a> {
 
     /// Whether it asks for a cursor.
     pub fn opens_cursor(&self) -> bool {
-        self.flags & CURSOR_TYPES != 0
+        self.flags & CURSOR_TYPE_READ_ONLY != 0
     }
 
     /// The types of an execution that brings none and needs none, as each of its parameters is NULL. Connector/J begins

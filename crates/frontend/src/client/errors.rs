@@ -23,6 +23,11 @@ impl Client {
         self.takes_own_codes = attributes.iter().all(|(name, value)| name != b"_client_name" || value != LIBMARIADB);
     }
 
+    /// Whether it is of such a library, which reads no rows behind the columns if it has asked for a cursor.
+    pub(crate) fn needs_cursors(&self) -> bool {
+        !self.takes_own_codes
+    }
+
     /// Appends an error.
     pub fn put_failure(&mut self, failure: &Failure) {
         self.put(&encode_failure(failure));

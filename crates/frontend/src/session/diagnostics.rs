@@ -47,10 +47,6 @@ impl Session {
             return Ok(false);
         }
         match (&class.kind, by) {
-            // Servers open no cursor for SHOW.
-            (TextKind::ShowWarnings(Asked::CountWarnings | Asked::CountErrors), AskedBy::Cursor) => {
-                self.refuse_learnt()
-            }
             // Their texts, and the columns' names, are known in UTF-8 only.
             (TextKind::ShowWarnings(Asked::Warnings { .. } | Asked::Errors { .. }), _)
                 if self.has_wide("character_set_results") =>
@@ -160,7 +156,7 @@ impl Session {
         let status = self.state.own_status();
         match by {
             AskedBy::Text => self.client.put_result(&result, status),
-            AskedBy::Execution | AskedBy::Cursor => self.client.put_binary_result(&result, status),
+            AskedBy::Execution => self.client.put_binary_result(&result, status),
         }
     }
 

@@ -13,6 +13,7 @@ use weir_backend::profile::SharedProfile;
 use weir_sql::hot_row::{HotText, TransactionHints};
 use weir_sql::{Class, RoutingHint};
 use weir_wire::error::codes;
+use weir_wire::kept::KeptRows;
 use weir_wire::stmt::{Execute, settle_null_types};
 use weir_wire::{Failure, Malformed};
 
@@ -44,6 +45,8 @@ pub(crate) struct PreparedStatement {
     pub(crate) known_types: Vec<Option<[u8; 2]>>,
     /// Rows wait on the server.
     pub(crate) cursor: bool,
+    /// Rows wait here.
+    pub(crate) waiting: Option<KeptRows>,
     /// A parameter's value has been sent in pieces.
     pub(crate) long_data: bool,
     /// Values that were sent in pieces and are kept here until the execution, by the numbers of their parameters.

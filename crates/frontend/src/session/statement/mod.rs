@@ -98,7 +98,7 @@ pub(in crate::session) struct Execution<'a> {
     pub(in crate::session) key: &'a Rc<StatementKey>,
     /// As the client has sent it.
     pub(in crate::session) execute: &'a Execute<'a>,
-    /// The same without a cursor: over several shards, and with a text of Weir's own, rows come with the reply.
+    /// The same without a cursor: over several shards, and with a text of Weir's own, Weir keeps the rows.
     pub(in crate::session) uncursored: &'a Execute<'a>,
     /// The types of its parameters.
     pub(in crate::session) types: Option<&'a Rc<[u8]>>,
@@ -222,7 +222,7 @@ impl<'a> Statement<'a> {
         }
     }
 
-    /// Whether its rows wait on the server until they are fetched.
+    /// Whether its rows are to wait until they are fetched.
     pub(in crate::session) fn opens_cursor(&self) -> bool {
         self.execution().is_some_and(|execution| execution.execute.opens_cursor())
     }
@@ -265,7 +265,6 @@ impl<'a> Statement<'a> {
     /// How its client has asked, for a statement that Weir answers.
     pub(in crate::session) fn asked_by(&self) -> AskedBy {
         match self.form {
-            Form::Prepared(_) if self.opens_cursor() => AskedBy::Cursor,
             Form::Prepared(_) => AskedBy::Execution,
             _ => AskedBy::Text,
         }
@@ -279,8 +278,6 @@ pub(in crate::session) enum AskedBy {
     Text,
     /// COM_STMT_EXECUTE.
     Execution,
-    /// COM_STMT_EXECUTE that opens a cursor, whose rows only a server can keep.
-    Cursor,
 }
 
 /// The values of an execution's parameters: the client's user variables.

@@ -28,6 +28,7 @@ use super::hinted::{malformed_hint, may_be_hinted, not_hinted};
 use super::{Execution, Form, Statement, names_server_threads};
 use crate::texts::may_ride;
 
+mod cursor;
 mod held;
 
 fn unknown_statement(id: u32, command: &str, mariadb: bool) -> Failure {
@@ -96,6 +97,7 @@ impl Session {
                     retyped: false,
                     known_types: vec![None; usize::from(params)],
                     cursor: false,
+                    waiting: None,
                     long_data: false,
                     pieces: BTreeMap::new(),
                     failed: None,
@@ -336,6 +338,7 @@ impl Session {
         let id = statement_id(payload).map_err(malformed)?;
         self.set_apart(id);
         let mariadb = self.identity.mariadb;
+        self.close_cursor_before(id)?;
         let prepared = self.prepared_statement(id, "mysqld_stmt_execute")?;
         if let Some(failure) = prepared.failed.take() {
             return Err(failure.into());
@@ -377,7 +380,12 @@ impl Session {
         if let Some(hints) = hints {
             return Box::pin(self.run_hinted(&statement, hints)).await;
         }
-        self.run_statement(&statement.hinted(admitted.hint.filter(|_| !long_data).or(hint))).await
+        let statement = statement.hinted(admitted.hint.filter(|_| !long_data).or(hint));
+        match execute.opens_cursor() {
+            // Rare: not in line, so that every session's task needn't have room for it.
+            true => Box::pin(self.run_for_cursor(id, &statement)).await,
+            false => self.run_statement(&statement).await,
+        }
     }
 
     /// The first value of an execution.

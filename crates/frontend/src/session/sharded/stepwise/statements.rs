@@ -28,6 +28,7 @@ use super::captured::{self, Reply};
 use super::dynamic;
 use super::variables::{Variables, is_fatal, raised_by};
 use super::{Kept, raised_of};
+use crate::client::Excess;
 
 /// The most bytes of rows that one query of a body may have for a cursor or for INTO.
 const MOST_CAPTURED: usize = 64 * 1024 * 1024;
@@ -121,7 +122,7 @@ impl Session {
         if results.is_some() {
             self.state.profile = Rc::new(self.state.profile.with_variables([(RESULTS, "utf8mb4")]));
         }
-        self.client.begin_capture(MOST_CAPTURED);
+        self.client.begin_capture(MOST_CAPTURED, Excess::Lost);
         let ran = self.run_text_of_body(text, None).await;
         let kept = self.client.end_capture();
         if let Some(results) = results {
@@ -133,7 +134,7 @@ impl Session {
             Err(stopped) => return Err(stopped),
         }
         let kept = kept.ok_or_else(too_long)?;
-        Ok(captured::read(&kept, self.client.capabilities)?)
+        Ok(captured::read(&kept.packets, self.client.capabilities)?)
     }
 
     /// `asked`: the CALL, if its client gets the rows.
@@ -289,7 +290,7 @@ impl Session {
             None => weir_exec::Request::Text,
         };
         let plan = Read::of_one(home, text, Vec::new(), String::new());
-        self.client.begin_capture(MOST_CAPTURED);
+        self.client.begin_capture(MOST_CAPTURED, Excess::Lost);
         let transaction = Some(self.state.own_status());
         let reading = async |session: &ReadContext<'_>, sink: &mut ClientSink<'_>| {
             let session = ReadContext { transaction, ..*session };
@@ -299,7 +300,7 @@ impl Session {
         let kept = self.client.end_capture();
         let outcome = ran?;
         let kept = kept.ok_or_else(too_long)?;
-        let table = match captured::read(&kept, self.client.capabilities)? {
+        let table = match captured::read(&kept.packets, self.client.capabilities)? {
             Reply::Rows(table) => table,
             Reply::Failed(failure) if is_fatal(failure.code) => return Err(failure.into()),
             Reply::Failed(failure) => return Ok(Answer::Failed(raised_of(&failure))),

@@ -1,4 +1,4 @@
-//! What prepared statements keep on their connection between commands: cursors, and values that came in pieces.
+//! What prepared statements keep on their connection between commands: cursors of servers, and values that came in pieces.
 //!
 //! What must always hold: a server keeps them with its own id of a statement, which no other statement of the client, or of another
 //! client, has meanwhile; and nothing closes that statement but what takes them away.
@@ -73,8 +73,12 @@ impl Session {
 
     async fn fetch_rows(&mut self, payload: &[u8]) -> Result<(), Stopped> {
         let id = statement_id(payload).map_err(malformed)?;
-        let rows = payload.get(5..9).ok_or_else(|| malformed(Malformed("number of rows")))?.to_vec();
+        let rows = payload.get(5..9).and_then(|rows| rows.try_into().ok());
+        let rows = u32::from_le_bytes(rows.ok_or_else(|| malformed(Malformed("number of rows")))?);
         let statement = self.prepared_statement(id, "mysqld_stmt_fetch")?;
+        if let Some(waiting) = statement.waiting.take() {
+            return self.fetch_waiting(id, rows, waiting).await;
+        }
         if !statement.cursor {
             let end = if self.identity.mariadb { "" } else { "." };
             let message = format!("The statement ({id}) has no open cursor{end}");
@@ -83,7 +87,7 @@ impl Session {
         let key = statement.key.clone();
         let server_id = self.have_statement(&key).await?;
         let mut payload = Self::statement_command(Command::StmtFetch, server_id);
-        payload.extend_from_slice(&rows);
+        payload.extend_from_slice(&rows.to_le_bytes());
         let class = Class { effects: Effects::READS, ..Class::default() };
         self.send(&class, &payload).await?;
         let outcome = self.forward_reply(ReplyKind::Rows, &class, None).await?;
@@ -113,6 +117,7 @@ impl Session {
         let id = statement_id(payload).map_err(malformed)?;
         let statement = self.prepared_statement(id, "mysqld_stmt_reset")?;
         statement.failed = None;
+        statement.waiting = None;
         statement.pieces.clear();
         if !statement.cursor && !statement.long_data {
             return Ok(false);
