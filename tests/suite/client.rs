@@ -5,10 +5,12 @@
 //! that doesn't answer is an error here, never a hang.
 
 use std::io::{BufReader, Error, ErrorKind, Read, Result, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use socket2::{Domain, SockFilter, SockRef, Socket, Type};
 
 /// How long one read may wait before the answer counts as missing.
 pub(crate) const READ_TIMEOUT: Duration = Duration::from_secs(60);
@@ -47,6 +49,25 @@ impl Stream {
         match self {
             Self::Tcp(stream) => stream.set_read_timeout(Some(timeout)),
             Self::Unix(stream) => stream.set_read_timeout(Some(timeout)),
+        }
+    }
+
+    /// A connection of which no more than so many bytes are received before they are read.
+    pub(crate) fn connect_narrow(port: u16, bytes: usize) -> Result<Self> {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+        socket.set_recv_buffer_size(bytes)?;
+        socket.connect(&SocketAddr::from((Ipv4Addr::LOCALHOST, port)).into())?;
+        let stream = Self::Tcp(socket.into());
+        stream.set_read_timeout(READ_TIMEOUT)?;
+        Ok(stream)
+    }
+
+    /// From now on nothing that is sent to it arrives, nor is it acknowledged, as if its host had vanished.
+    pub(crate) fn hear_nothing(&self) -> Result<()> {
+        const DROP_ALL: u16 = 0x06;
+        match self {
+            Self::Tcp(stream) => SockRef::from(stream).attach_filter(&[SockFilter::new(DROP_ALL, 0, 0, 0)]),
+            Self::Unix(_) => Err(ErrorKind::Unsupported.into()),
         }
     }
 

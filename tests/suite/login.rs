@@ -116,8 +116,13 @@ pub(crate) enum Opening {
 
 /// Connects and logs in.
 pub(crate) fn open(address: &Address, login: &Login) -> Result<(Packets, Opening)> {
-    let clear_text = matches!(address, Address::Socket(_));
-    let mut packets = Packets::new(Stream::connect(address)?);
+    open_over(Stream::connect(address)?, login)
+}
+
+/// Logs in.
+pub(crate) fn open_over(stream: Stream, login: &Login) -> Result<(Packets, Opening)> {
+    let clear_text = matches!(stream, Stream::Unix(_));
+    let mut packets = Packets::new(stream);
     let first = packets.read()?;
     if first.first() == Some(&0xff) {
         let refused = Opening::Refused(decode_error(&first)?);

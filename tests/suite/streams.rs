@@ -7,7 +7,7 @@ use mysql::prelude::Queryable;
 use weir_local::Flavor;
 
 use crate::Collector;
-use crate::client::{MAX_BODY, Packets};
+use crate::client::{MAX_BODY, Packets, Stream};
 use crate::driver::{connect, expect_equal, resident, run, serves};
 use crate::lab::{APP, Endpoint, Lab, Site, eventually};
 use crate::login::{self, Login, Opening};
@@ -27,7 +27,7 @@ type Case = (&'static str, &'static [(&'static str, &'static str)], fn(&Site, &E
 
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
-    let cases: [Case; 4] = [
+    let cases: [Case; 5] = [
         ("a_result_of_1_gb_passes_in_bounded_memory", &[], gigabyte_is_read),
         (
             "a_client_that_stops_reading_is_cut_and_its_connection_freed",
@@ -39,6 +39,11 @@ pub(crate) fn collect(tests: &mut Collector) {
             "1000_clients_that_vanish_in_a_transaction_leave_no_lock",
             &[("pool.max_connections", "100"), ("pool.queue_timeout", "\"60s\"")],
             transactions_vanish,
+        ),
+        (
+            "a_client_whose_host_vanishes_with_a_reply_on_its_way_is_given_up",
+            &[("clients.write_timeout", "\"1s\"")],
+            host_vanishes,
         ),
     ];
     for (index, (word, settings, case)) in cases.into_iter().enumerate() {
@@ -177,4 +182,40 @@ fn transactions_vanish(site: &Site, endpoint: &Endpoint) -> Result<(), Failed> {
         run(connection, "SELECT COUNT(*) FROM t_streams3.ten")?;
     }
     Ok(())
+}
+
+/// Weir keeps what a client holds whose host is gone no longer than the bound, though the reply to it is not acknowledged: the system itself
+/// would go on sending for a quarter of an hour. One that pauses in a reply is left alone.
+fn host_vanishes(_: &Site, endpoint: &Endpoint) -> Result<(), Failed> {
+    let database = "t_streams4";
+    let narrow =
+        login::open_over(Stream::connect_narrow(endpoint.port, 4096)?, &Login::new(APP.0, APP.1).database(database))?;
+    let mut paused = narrow.0;
+    // Weir's system takes all of it, the client's does not.
+    paused.command(0x03, b"SELECT REPEAT('x', 30000) FROM ten WHERE id < 2")?;
+    let mut holder = connect(endpoint.port, APP, Some(database))?;
+    holder.query_drop("BEGIN")?;
+    holder.query_drop("UPDATE accounts SET v = v + 1 WHERE id = 1")?;
+    let mut vanishing = packets(endpoint, database)?;
+    vanishing.command(0x03, b"BEGIN")?;
+    vanishing.read()?;
+    let locking = "SELECT id AS locked_for_good FROM accounts WHERE id = 1 FOR UPDATE";
+    vanishing.command(0x03, locking.as_bytes())?;
+    let mut admin = connect(endpoint.port, APP, None)?;
+    let running = format!("SELECT COUNT(*) FROM information_schema.processlist WHERE info = \"{locking}\"");
+    eventually(BOUND, "it waits for the lock", || {
+        admin.query_first(&running).is_ok_and(|n: Option<u64>| n == Some(1))
+    })?;
+    vanishing.stream().hear_nothing()?;
+    holder.query_drop("COMMIT")?;
+    holder.query_drop("SET innodb_lock_wait_timeout = 1")?;
+    eventually(BOUND, "the lock of the client that vanished is free", || {
+        holder.query_drop("UPDATE accounts SET v = v + 1 WHERE id = 1").is_ok()
+    })?;
+    // The number of columns, one of them, two rows, and the end.
+    let reply = (0..5).map(|_| paused.read()).collect::<std::io::Result<Vec<_>>>()?;
+    let rows = reply.iter().filter(|packet| packet.len() > 30_000).count();
+    expect_equal("rows of the client that has paused", rows, 2)?;
+    drop(vanishing);
+    Ok(run(&mut holder, "UPDATE accounts SET v = 0")?)
 }

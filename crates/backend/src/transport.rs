@@ -1,6 +1,7 @@
 //! The byte streams of both sides: TCP, unix sockets, TLS over either.
 
 mod low_water;
+mod silence;
 
 use std::io;
 use std::pin::Pin;
@@ -131,6 +132,15 @@ impl Stream {
 }
 
 impl Stream {
+    /// For how long a TCP peer has acknowledged nothing, if the system waits for it to. `None` for others.
+    pub fn silent_for(&self) -> Option<Duration> {
+        match self {
+            Stream::Tcp(s) => silence::of(s),
+            Stream::Tls(s) => silence::of(s.get_ref().0),
+            Stream::Unix(_) | Stream::TlsUnix(_) | Stream::Closed => None,
+        }
+    }
+
     /// Whether a TCP connection is given up when its peer takes nothing for [`UNACKNOWLEDGED`]. The system counts a peer whose window is
     /// closed, which is alive, as one that acknowledges nothing. Of no effect on others.
     pub fn give_up_unacknowledged(&self, on: bool) {

@@ -25,6 +25,8 @@ pub(crate) enum Due {
     Nothing,
     /// Free its buffers.
     Rest,
+    /// See whether its client is still there.
+    LookAtClient,
     /// Leave for the process that has taken over, if nothing is left to keep.
     Leave,
     /// End.
@@ -38,12 +40,18 @@ pub(crate) struct IdleState {
     since: Cell<Option<Instant>>,
     timeout: Cell<Duration>,
     rested: Cell<bool>,
+    /// How often its client is looked at, and how long it has to be idle for the next look.
+    look_every: Cell<Duration>,
+    next_look: Cell<Duration>,
     due: Cell<Due>,
 }
 
 impl IdleState {
-    /// The session waits for a command, from `now` on for at most `timeout`.
-    pub(crate) fn begin(&self, now: Instant, timeout: Duration) {
+    /// The session waits for a command, from `now` on for at most `timeout`. Its client is looked at each time that it has been idle for
+    /// `look_every` more.
+    pub(crate) fn begin(&self, now: Instant, timeout: Duration, look_every: Duration) {
+        self.look_every.set(look_every);
+        self.next_look.set(look_every);
         self.since.set(Some(now));
         self.timeout.set(timeout);
         self.rested.set(false);
@@ -69,6 +77,9 @@ impl IdleState {
             self.due.set(Due::Leave);
         } else if idle >= REST_AFTER && !self.rested.replace(true) {
             self.due.set(Due::Rest);
+        } else if idle >= self.next_look.get() {
+            self.next_look.set(idle + self.look_every.get());
+            self.due.set(Due::LookAtClient);
         } else {
             return;
         }
@@ -101,6 +112,8 @@ impl IdleWatch {
             since: Cell::default(),
             timeout: Cell::default(),
             rested: Cell::default(),
+            look_every: Cell::default(),
+            next_look: Cell::default(),
             due: Cell::default(),
         });
         self.sessions.borrow_mut().insert(handle.id, state.clone());

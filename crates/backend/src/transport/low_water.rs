@@ -1,6 +1,6 @@
 //! The receive low water mark of a socket: SO_RCVLOWAT of socket(7).
 //!
-//! The one place of this crate with `unsafe` code: no crate in use wraps this option, and setting it is a single system
+//! With [`super::silence`] the only place of this crate with `unsafe` code: no crate in use wraps this option, and setting it is a single system
 //! call whose arguments are an owned descriptor and an integer on the stack.
 #![allow(unsafe_code)]
 

@@ -17,6 +17,9 @@ pub enum ClientError {
     /// It does not read what is sent.
     #[error("the client did not read for the bound of clients.write_timeout")]
     Stalled,
+    /// Its host has vanished.
+    #[error("the client's host acknowledged nothing of a reply for the bound of clients.write_timeout")]
+    Vanished,
     /// It has stopped in the middle of what it sends.
     #[error("the client did not go on with a packet or a file for the bound of clients.write_timeout")]
     Halted,

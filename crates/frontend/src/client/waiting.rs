@@ -19,6 +19,12 @@ pub(super) async fn at_once<F: Future>(future: F) -> Option<F::Output> {
 }
 
 impl Client {
+    /// Whether its host has acknowledged nothing of what was sent for the bound, though the system has asked for it time and again. One that
+    /// pauses in a reply acknowledges all the same that its window is closed.
+    pub fn has_vanished(&self) -> bool {
+        self.stream.silent_for().is_some_and(|silent| silent >= self.write_timeout)
+    }
+
     /// Reads what has arrived for a packet; for the rest of one no longer than the bound. Cancel-safe.
     pub(super) async fn fill_packet(&mut self) -> Result<(), ClientError> {
         // Of a packet of several frames, the input does not have the ones before.

@@ -213,7 +213,7 @@ impl Session {
         };
         let own = self.own_timeouts();
         self.client.write_timeout = write_timeout.max(own.network);
-        self.idle.begin(self.shared.idle.now(), own.wait.unwrap_or(wait_timeout));
+        self.idle.begin(self.shared.idle.now(), own.wait.unwrap_or(wait_timeout), self.client.write_timeout);
         loop {
             self.idle_interrupts()?;
             match self.idle.due() {
@@ -222,6 +222,9 @@ impl Session {
                     *payload = BytesMut::new();
                     self.rest();
                 }
+                // While a reply is on its way, keepalive probes nobody.
+                Due::LookAtClient if self.client.has_vanished() => return Err(ClientError::Vanished.into()),
+                Due::LookAtClient => {}
                 Due::Leave if !self.state.is_bound() && !self.state.in_transaction() => return Err(Self::stopping()),
                 Due::Leave => {}
                 Due::End => return Err(self.idle_for_too_long()),

@@ -227,9 +227,10 @@ pub(crate) struct RawClients {
     pub(crate) handshake_timeout: DurationText,
     /// The time after which an idle client connection is closed.
     pub(crate) wait_timeout: DurationText,
-    /// How long Weir waits for a client that does not read its reply, or that stops in the middle of a
-    /// packet or of a file, before it closes the connection (`net_write_timeout` and `net_read_timeout`
-    /// in MySQL). A session that sets one of these to more has that time.
+    /// How long Weir waits for a client that does not read its reply, whose host acknowledges nothing of
+    /// it, or that stops in the middle of a packet or of a file, before it closes the connection
+    /// (`net_write_timeout` and `net_read_timeout` in MySQL). A session that sets one of these to more has
+    /// that time.
     pub(crate) write_timeout: DurationText,
     /// The largest packet that a client may send; a larger one gets error 1153. The servers' own
     /// `max_allowed_packet` should be no smaller.
