@@ -12,6 +12,7 @@ use weir_local::Flavor;
 use crate::Collector;
 use crate::driver::{connect, expect_equal, expect_error, run, server_error, value};
 use crate::lab::{APP, Endpoint, Lab, PLAIN, eventually};
+use crate::login::{self, Login, Opening};
 
 const BOUND: Duration = Duration::from_secs(20);
 /// Busy until it is killed.
@@ -22,12 +23,13 @@ type Case = (&'static str, fn(&Endpoint) -> Result<(), Failed>);
 
 /// Adds this module's tests.
 pub(crate) fn collect(tests: &mut Collector) {
-    let cases: [Case; 13] = [
+    let cases: [Case; 14] = [
         ("query_of_a_transactions_first_statement_leaves_the_transaction", first_statement),
         ("query_ends_the_running_statement_with_1317", running_statement),
         ("query_of_an_idle_session_changes_nothing", idle_statement),
         ("connection_ends_an_idle_session", idle_connection),
         ("connection_ends_a_busy_session", busy_connection),
+        ("connection_in_the_middle_of_a_reply_puts_no_packet_out_of_its_place", half_read),
         ("connection_ends_a_load_whose_file_does_not_come", silent_load),
         ("connection_ends_a_block_that_goes_on_after_a_statement", endless_block),
         ("connection_in_a_transaction_frees_its_locks", locks_of_the_killed),
@@ -148,6 +150,39 @@ fn busy_connection(endpoint: &Endpoint) -> Result<(), Failed> {
     }
     if victim.ping().is_ok() {
         return Err("the killed session goes on".into());
+    }
+    Ok(())
+}
+
+/// A client that has read a part of its rows gets more of them, then an error that has its number, or the end of the connection.
+fn half_read(endpoint: &Endpoint) -> Result<(), Failed> {
+    const ROWS: &str = "SELECT REPEAT('x', 20000) FROM many a, many b, many c, many d";
+    /// What a row says of its length.
+    const LENGTH: usize = 3;
+    /// Less than all rows.
+    const MOST: usize = 500 << 20;
+    for _ in 0..5 {
+        let login = Login::new(APP.0, APP.1).database("t_kill");
+        let (mut victim, Opening::Done(greeting, ..)) = login::open(&endpoint.address, &login)? else {
+            return Err("not let in".into());
+        };
+        victim.command(0x03, ROWS.as_bytes())?;
+        for _ in 0..10 {
+            victim.read()?;
+        }
+        app(endpoint)?.query_drop(format!("KILL {}", greeting.connection_id))?;
+        let mut rest = &victim.read_to_close(MOST)?[..];
+        while let Some((header, behind)) = rest.split_at_checked(4) {
+            let length = usize::from(header[0]) | usize::from(header[1]) << 8 | usize::from(header[2]) << 16;
+            expect_equal("the number of a packet", header[3], victim.sequence)?;
+            victim.sequence = victim.sequence.wrapping_add(1);
+            // The last one may lack its end.
+            let (packet, behind) = behind.split_at(length.min(behind.len()));
+            let is_row = packet.iter().skip(LENGTH).all(|byte| *byte == b'x');
+            let is_error = packet.first() == Some(&0xff) && packet.len() == length && behind.is_empty();
+            expect_equal(&String::from_utf8_lossy(&packet[..packet.len().min(100)]), is_row || is_error, true)?;
+            rest = behind;
+        }
     }
     Ok(())
 }

@@ -17,8 +17,9 @@ const BOUND: Duration = Duration::from_secs(20);
 /// Settings of Weir, and what must hold with them.
 type Case = (&'static str, &'static [(&'static str, &'static str)], fn(&Endpoint) -> Result<(), Failed>);
 
-const CASES: [Case; 11] = [
+const CASES: [Case; 12] = [
     ("idle_connections_to_clients_and_servers_are_probed", &[], probed),
+    ("a_client_that_was_idle_for_too_long_is_told_so_by_its_driver", &[], idle_for_too_long),
     ("one_client_too_many_is_1040", &[("clients.max_connections", "3")], too_many_clients),
     ("one_session_of_a_user_too_many_is_1203", &[("users.plain.max_connections", "2")], too_many_of_a_user),
     (
@@ -88,6 +89,18 @@ fn probed(endpoint: &Endpoint) -> Result<(), Failed> {
         let timers = timers();
         timers.len() >= 2 && timers.iter().all(|timer| timer.starts_with(KEEPALIVE))
     })
+}
+
+/// The driver reads what it was told before as the answer to its next command.
+fn idle_for_too_long(endpoint: &Endpoint) -> Result<(), Failed> {
+    let (mut idle, mut other) = (connect(endpoint.port, APP, None)?, connect(endpoint.port, APP, None)?);
+    idle.query_drop("SET wait_timeout = 1")?;
+    let id = idle.connection_id();
+    eventually(BOUND, "it was disconnected", || {
+        let rows: mysql::Result<Vec<mysql::Row>> = other.query("SHOW PROCESSLIST");
+        rows.is_ok_and(|rows| rows.iter().all(|row| row.get::<u32, _>(0) != Some(id)))
+    })?;
+    expect_error("the next statement", &run(&mut idle, "SELECT 1"), 4031, "HY000")
 }
 
 /// How a login is refused, byte for byte.

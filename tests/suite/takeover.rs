@@ -181,7 +181,8 @@ fn sessions_leave(_: &Site, endpoint: &mut Endpoint) -> Result<(), Failed> {
     bound.query_drop("CREATE TEMPORARY TABLE mine (id INT)")?;
     let old = endpoint.weir.as_mut().ok_or("no Weir")?;
     let new = take_over(old)?;
-    idle.sequence = 0;
+    // It answers the command that the client sends next.
+    idle.sequence = 1;
     let told = idle.read()?;
     expect_equal("error 1053", told.get(..3), Some(&[0xff, 0x1d, 0x04][..]))?;
     expect_equal("the end of the idle session", idle.read().is_err(), true)?;

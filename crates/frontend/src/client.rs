@@ -2,8 +2,9 @@
 //!
 //! What must always hold: a payload is never longer than the limit that its reader names; bytes that a client sends
 //! while its statement runs wait in a bounded buffer; a write that makes no progress for the bound ends the session, as does a client that
-//! stops in the middle of what it sends.
+//! stops in the middle of what it sends; a command has one answer ([`answered`]).
 
+mod answered;
 mod capture;
 mod errors;
 mod lost;
@@ -67,6 +68,7 @@ pub struct Mark {
     /// So many bytes were in the output.
     pub(crate) length: usize,
     next_seq: u8,
+    answered: bool,
 }
 
 /// A client's connection.
@@ -98,6 +100,8 @@ pub struct Client {
     capture: Option<Box<capture::Capture>>,
     /// It takes errors with codes of client libraries.
     takes_own_codes: bool,
+    /// Its latest command has its whole answer.
+    answered: bool,
 }
 
 impl Client {
@@ -119,6 +123,7 @@ impl Client {
             held: false,
             capture: None,
             takes_own_codes: true,
+            answered: false,
         }
     }
 
@@ -318,13 +323,14 @@ impl Client {
 
     /// What has been put so far.
     pub fn mark(&self) -> Mark {
-        Mark { length: self.output.len(), next_seq: self.packets.next_seq() }
+        Mark { length: self.output.len(), next_seq: self.packets.next_seq(), answered: self.answered }
     }
 
     /// Takes back what was put since `mark`. Nothing may have been sent since then.
     pub fn take_back(&mut self, mark: Mark) {
         self.output.truncate(mark.length);
         self.packets.set_next_seq(mark.next_seq);
+        self.answered = mark.answered;
     }
 
     /// What is put from now on is not sent, until [`Client::let_output_go`] or until it is too much. Returns where it begins.
@@ -362,6 +368,7 @@ impl Client {
 
     /// One of several replies begins. `more`: another one will follow, as far as is known.
     pub fn begin_reply(&mut self, more: bool) {
+        self.answered = false;
         if let Some(replies) = &mut self.replies {
             replies.begin(self.capabilities, more);
         }
@@ -369,13 +376,16 @@ impl Client {
 
     /// A reply is at its end; `more`: another one follows. Returns whether it is no error.
     pub fn end_reply(&mut self, more: bool) -> bool {
+        self.answered &= !more;
         let Some(replies) = &mut self.replies else { return false };
         replies.end(&mut self.output, self.capabilities, more)
     }
 
     /// Takes back the latest of several replies if it is nothing but an error. Returns whether it was.
     pub fn take_back_error(&mut self) -> bool {
-        self.replies.as_mut().is_some_and(|replies| replies.take_back_error(&mut self.output))
+        let taken = self.replies.as_mut().is_some_and(|replies| replies.take_back_error(&mut self.output));
+        self.answered &= !taken;
+        taken
     }
 
     /// The latest reply was the last.

@@ -4,7 +4,7 @@
 //! A relay stands between Weir and the shard, and cuts the connection exactly then.
 
 use std::collections::VecDeque;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -19,7 +19,8 @@ use weir_local::Flavor;
 use super::{QUICK, Shards, app, choose};
 use crate::Collector;
 use crate::driver::{expect_equal, server_error};
-use crate::lab::{Endpoint, Lab};
+use crate::lab::{APP, Endpoint, Lab};
+use crate::login::{self, Login, Opening};
 use crate::relay::{self, has};
 use crate::weir::Weir;
 
@@ -34,6 +35,7 @@ const SHARDED: [&str; 2] = [
 /// Adds this module's tests.
 pub(super) fn collect(tests: &mut Collector) {
     tests.add_for_weir("transactions::a_deciding_commit_that_is_lost_ends_alike_everywhere", lost);
+    tests.add_for_weir("transactions::what_is_lost_behind_a_whole_answer_is_no_answer_to_the_next_command", behind);
     tests.add_for_weir("transactions::a_commit_whose_answer_does_not_come_does_not_keep_weir_from_stopping", stopped);
     tests.add_for_weir("transactions::a_client_sees_what_it_committed_though_a_branch_is_ended_late", seen);
 }
@@ -225,6 +227,60 @@ fn one(
             Ok(commits)
         }
     }
+}
+
+/// Carries bytes until some come with which it is to end.
+fn until(mut from: &TcpStream, mut to: &TcpStream, ends: impl Fn(&[u8]) -> bool) -> std::io::Result<()> {
+    let mut buffer = [0; 16 << 10];
+    loop {
+        let length = from.read(&mut buffer)?;
+        if length == 0 || ends(&buffer[..length]) {
+            return Ok(());
+        }
+        to.write_all(&buffer[..length])?;
+    }
+}
+
+/// The workbench is lost when the client has all rows, and only what FOUND_ROWS() would tell is missing: a command has one answer.
+fn behind(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
+    const COUNTED: &[u8] =
+        b"SELECT SQL_CALC_FOUND_ROWS a.id FROM pairs a JOIN pairs b ON a.v = b.v ORDER BY a.id LIMIT 1";
+    let shards = Shards::start(lab, flavor, 2, &FILL)?;
+    let armed = Arc::new(AtomicBool::new(false));
+    let cut_off = |shard: usize| {
+        let armed = armed.clone();
+        relay::start(shards.sites[shard].server.port(), move |weir, server| {
+            let armed = armed.clone();
+            let ends = move |sent: &[u8]| has(sent, b"SELECT FOUND_ROWS()") && armed.swap(false, Ordering::SeqCst);
+            let forth = move |weir: &TcpStream, server: &TcpStream| until(weir, server, ends);
+            relay::both_ways(weir, server, forth, |server, weir| until(server, weir, |_| false))
+        })
+    };
+    let ports = [("s0", cut_off(0)?), ("s1", cut_off(1)?)];
+    let settings = [QUICK, &[("server_tls.mode", "\"off\"")]].concat();
+    let weir = Weir::start_shards_at(&lab.directory()?, &ports, &settings)?;
+    shards.all_answer(&weir)?;
+    lab.judge(Endpoint::of(weir), |endpoint| {
+        let mut session = app(endpoint.port)?;
+        SHARDED.iter().try_for_each(|statement| session.query_drop(statement))?;
+        session.query_drop("INSERT INTO t_lost.pairs VALUES (1, 1), (2, 2), (1001, 1)")?;
+        let login = Login::new(APP.0, APP.1).database("t_lost");
+        let (mut packets, Opening::Done(..)) = login::open(&endpoint.address, &login)? else {
+            return Err("not let in".into());
+        };
+        armed.store(true, Ordering::SeqCst);
+        packets.command(0x03, COUNTED)?;
+        expect_equal("columns", packets.read()?, vec![1])?;
+        packets.read()?;
+        expect_equal("a row", packets.read()?, b"\x011".to_vec())?;
+        expect_equal("the end of the rows", packets.read()?.first().copied(), Some(0xfe))?;
+        // What is lost may end the session: then the client is told so in answer to its next command, or loses the connection.
+        match packets.command(0x03, b"SELECT 'next'").and_then(|()| packets.read()) {
+            Ok(answer) => expect_equal("the next answer", answer.first() == Some(&0xff) || answer == [1], true)?,
+            Err(error) => expect_equal(&error.to_string(), error.kind() == ErrorKind::InvalidData, false)?,
+        }
+        expect_equal("the question was met", armed.load(Ordering::SeqCst), false)
+    })
 }
 
 /// All is there, or nothing, on both shards, and no branch is left.

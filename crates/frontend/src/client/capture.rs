@@ -15,6 +15,7 @@ pub(super) struct Capture {
     output: BytesMut,
     next_seq: u8,
     replies: Option<Replies>,
+    answered: bool,
     limit: usize,
     /// What becomes of more than that.
     excess: Excess,
@@ -48,6 +49,7 @@ impl Client {
             output: std::mem::take(&mut self.output),
             next_seq: self.packets.next_seq(),
             replies: self.replies.take(),
+            answered: std::mem::take(&mut self.answered),
             limit,
             excess,
             overflown: false,
@@ -58,11 +60,12 @@ impl Client {
 
     /// What was put since. `None`: it was too much.
     pub fn end_capture(&mut self) -> Option<Kept> {
-        let Capture { output, next_seq, replies, overflown, outer, .. } = *self.capture.take()?;
+        let Capture { output, next_seq, replies, answered, overflown, outer, .. } = *self.capture.take()?;
         let packets = std::mem::replace(&mut self.output, output);
         let kept = Kept { packets, next_seq: self.packets.next_seq() };
         self.packets.set_next_seq(next_seq);
         self.replies = replies;
+        self.answered = answered;
         self.capture = outer;
         (!overflown).then_some(kept)
     }
@@ -123,7 +126,9 @@ impl Client {
 
     /// Takes back the last packet of the latest of several replies if it is an OK of a statement without rows, or an error.
     pub fn take_back_last(&mut self) -> Option<Vec<u8>> {
-        self.replies.as_mut()?.take_back_last(&mut self.output)
+        let taken = self.replies.as_mut()?.take_back_last(&mut self.output);
+        self.answered &= taken.is_none();
+        taken
     }
 
     /// Whether anything was put or sent since `mark`, when so many bytes had been sent.

@@ -35,8 +35,9 @@ impl Client {
 
     /// Appends the error with which the session ends. That a server was lost, a client that does not take the code from a server says itself when
     /// the connection closes, with the code that its applications look for.
-    pub fn put_last_failure(&mut self, failure: &Failure) {
-        if self.takes_own_codes || failure.code != codes::CR_SERVER_LOST {
+    pub async fn put_last_failure(&mut self, failure: &Failure) {
+        let goes_on = self.answer_next().await.is_ok();
+        if goes_on && (self.takes_own_codes || failure.code != codes::CR_SERVER_LOST) {
             self.put_failure(failure);
         }
     }

@@ -59,6 +59,8 @@ impl Session {
     /// A statement was stopped: makes ready to run it again, or says how it ends.
     pub(super) async fn again(&mut self, stopped: Stopped, retries: &mut Retries) -> Result<(), Stopped> {
         match stopped {
+            // The client has its answer.
+            stopped if self.client.has_answer() => Err(stopped),
             Stopped::Late => {
                 self.lose_lease();
                 if self.target.catches_up {

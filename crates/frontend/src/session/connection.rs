@@ -406,7 +406,9 @@ impl Session {
                 Keep::ReadOnly => Stopped::ReadOnly(failure),
                 Keep::Lacking | Keep::Nothing => Stopped::Refused(failure),
             }),
-            Err(Broken::Killed) => Err(Stopped::Ended(SessionEnd::Told(Self::interrupted_failure()))),
+            // As with a server that is lost: an error would stand within the reply, with a number that is not its place's.
+            Err(Broken::Killed { said: true }) => Err(Stopped::Ended(SessionEnd::Killed)),
+            Err(Broken::Killed { said: false }) => Err(Stopped::Ended(SessionEnd::Told(Self::interrupted_failure()))),
             Err(Broken::Server { failure, said }) => {
                 if !harmless {
                     // It may have been done.
@@ -476,6 +478,12 @@ impl Session {
         match stopped {
             Stopped::Ended(end) => Err(end),
             Stopped::Late => self.stopped(Stopped::Refused(self.behind())),
+            // The client goes by the answer that it has, and would take this for the next one.
+            Stopped::Refused(failure) | Stopped::ReadOnly(failure) | Stopped::Lost(failure)
+                if self.client.has_answer() =>
+            {
+                Err(SessionEnd::Told(failure))
+            }
             Stopped::Refused(failure) | Stopped::ReadOnly(failure) | Stopped::Lost(failure) => {
                 // A statement may be refused before it is sent: what was queued before it is settled afterwards.
                 let broken =

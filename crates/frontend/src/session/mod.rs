@@ -188,6 +188,7 @@ impl Session {
                 payload = BytesMut::new();
             }
             self.show_bindings();
+            self.client.is_answered();
             if let Err(error) = self.client.flush().await {
                 return error.into();
             }
@@ -207,6 +208,7 @@ impl Session {
     /// Waits for the next command, and meanwhile for whatever else may concern an idle session.
     async fn next_command(&mut self, payload: &mut BytesMut) -> Result<(), SessionEnd> {
         self.client.begin_command();
+        self.client.is_answered();
         let (limit, write_timeout, wait_timeout) = {
             let settings = self.endpoint.settings.load();
             (settings.max_allowed_packet, settings.write_timeout, settings.wait_timeout)
@@ -234,6 +236,7 @@ impl Session {
                 biased;
                 arrived = self.client.packet_into(limit, payload) => {
                     self.idle.end();
+                    self.client.awaits_answer();
                     return Ok(arrived?);
                 }
                 () = self.handle.bell.rung() => {}
@@ -432,7 +435,7 @@ impl Session {
         self.audit(Event::Disconnect);
         match &end {
             SessionEnd::Quit | SessionEnd::Said | SessionEnd::Killed => {}
-            SessionEnd::Told(failure) => self.client.put_last_failure(failure),
+            SessionEnd::Told(failure) => self.client.put_last_failure(failure).await,
             SessionEnd::Client(error) => {
                 match error {
                     ClientError::Stalled => self.endpoint.metrics.stalled.inc(),

@@ -35,8 +35,8 @@ pub(crate) enum Broken {
     Client(ClientError),
     /// The server connection broke. `said`: a part of the reply has reached the client already.
     Server { failure: Failure, said: bool },
-    /// The session was told to end.
-    Killed,
+    /// The session was told to end. `said`: as with a server that broke.
+    Killed { said: bool },
     /// The server has given an error that is kept from the client (see [`Keep`]).
     Kept(Failure),
 }
@@ -98,7 +98,7 @@ impl Relay<'_> {
     pub(crate) async fn run(&mut self, kind: ReplyKind) -> Result<ReplyOutcome, Broken> {
         let mark = self.client.mark();
         let done = self.forward(kind).await;
-        if let Err(Broken::Server { said: false, .. }) = &done {
+        if let Err(Broken::Server { said: false, .. } | Broken::Killed { said: false }) = &done {
             self.client.take_back(mark);
         }
         done
@@ -139,6 +139,7 @@ impl Relay<'_> {
             }
         }
         self.lease.reply_done();
+        self.client.is_answered();
         outcome.killed = killed.is_sent();
         // The rest is flushed by the session, once it shows what the statement has done to it.
         Ok(outcome)
@@ -290,7 +291,7 @@ impl Relay<'_> {
         }
         if kill_connection && (self.harmless || self.handle.has(Interrupt::ShutdownNow)) {
             self.kill(Kill::Connection);
-            return Err(Broken::Killed);
+            return Err(Broken::Killed { said });
         }
         // What changes something is ended, and the session when the server has said whether it has still done it.
         if (kill_connection || ends_statement(self.handle)) && killed.first() {
@@ -346,7 +347,7 @@ impl Relay<'_> {
     fn interrupted_in_file(&mut self, killed: &mut KilledQuery) -> Result<(), Broken> {
         if self.handle.has(Interrupt::Connection) {
             self.kill(Kill::Connection);
-            return Err(Broken::Killed);
+            return Err(Broken::Killed { said: true });
         }
         self.interrupted(killed, true)
     }

@@ -380,7 +380,11 @@ impl Session {
             {
                 Err(Stopped::Refused(outside))
             }
-            Ok(told) => told.map_err(|failure| match sink.into_error() {
+            Ok(Ok(outcome)) => {
+                self.client.is_answered();
+                Ok(outcome)
+            }
+            Ok(Err(failure)) => Err(match sink.into_error() {
                 Some(error) => Stopped::Ended(error.into()),
                 None => Stopped::Refused(failure),
             }),

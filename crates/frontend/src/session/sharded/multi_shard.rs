@@ -422,7 +422,10 @@ impl Session {
             Ok(Ok(MultiShardResult { error: Some(denied), .. })) if is_of_part(denied.code) && sink.take_back() => {
                 Err(Stopped::Refused(denied))
             }
-            Ok(Ok(outcome)) => Ok(outcome),
+            Ok(Ok(outcome)) => {
+                self.client.is_answered();
+                Ok(outcome)
+            }
             Ok(Err(failure)) => Err(match sink.into_error() {
                 Some(error) => {
                     // Nobody waits for what still runs.
@@ -434,6 +437,8 @@ impl Session {
             Err(Stopped::Refused(failure)) if !sink.take_back() => {
                 Err(Stopped::Ended(SessionEnd::Client(ClientError::Io(std::io::Error::other(failure.to_string())))))
             }
+            // An error would stand within the reply.
+            Err(Stopped::Ended(SessionEnd::Told(_))) if !sink.take_back() => Err(Stopped::Ended(SessionEnd::Killed)),
             Err(stopped) => Err(stopped),
         }
     }

@@ -71,7 +71,10 @@ impl Session {
         let (status, capabilities) = (self.state.own_status(), self.client.capabilities);
         let mut sink = ClientSink::new(&mut self.client, &self.handle);
         match returned.tell(outcome.warnings, status, capabilities, &mut sink).await {
-            Ok(()) => Ok(()),
+            Ok(()) => {
+                self.client.is_answered();
+                Ok(())
+            }
             Err(failure) => Err(match sink.into_error() {
                 Some(error) => Stopped::Ended(error.into()),
                 None => Stopped::Refused(failure),

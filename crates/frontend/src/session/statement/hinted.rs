@@ -163,6 +163,7 @@ impl Session {
     async fn commit_quietly(&mut self, mark: crate::client::Mark) -> Result<(), Stopped> {
         // Until the COMMIT has succeeded: whatever fails first, the client must not have this OK.
         let said = self.client.output.split_off(mark.length);
+        self.client.awaits_answer();
         // MySQL's COMMIT clears the diagnostics.
         let learnt = self.learn_what_was_left(false).await;
         let latest = self.state.latest.clone();
@@ -207,7 +208,7 @@ impl Session {
 
     /// Runs a statement of Weir's own for the session, of which the client hears nothing. Returns what it would have heard.
     async fn run_quietly(&mut self, text: &str) -> Result<Vec<u8>, Stopped> {
-        let (mark, ran) = (self.client.mark(), self.ran);
+        let (mark, ran) = (self.client.begin_beside(), self.ran);
         let read = self.shared.read(text.as_bytes(), self.state.lex);
         let arena = Bump::new();
         let statement = Statement::new(&arena, text.as_bytes(), &read.class, self.state.lex, Form::Resolved);

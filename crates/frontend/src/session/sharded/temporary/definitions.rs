@@ -85,7 +85,7 @@ impl Session {
 
     /// The client hears of why the table could not be filled.
     async fn drop_again(&mut self, made: &TableName) {
-        let (latest, before) = (self.state.latest.clone(), self.client.mark());
+        let (latest, before) = (self.state.latest.clone(), self.client.begin_beside());
         let dropped = self.fill(&[b"DROP TEMPORARY TABLE IF EXISTS ", &put(made)[..]].concat()).await;
         self.client.take_back(before);
         self.state.latest = latest;
