@@ -18,7 +18,7 @@ pub(super) async fn finish<R: Records>(records: &R, id: u64, news: &[(ShardId, P
     let told = match told(records, definition).await {
         Ok(told) => told,
         Err(failure) => {
-            records.change(move |catalog| note(catalog, id, &owned)).await?;
+            keep(records, id, move |catalog| note(catalog, id, &owned)).await?;
             let message = format!(
                 "All shards have it, but the catalog could not be updated: {}; {}",
                 failure.message,
@@ -27,7 +27,7 @@ pub(super) async fn finish<R: Records>(records: &R, id: u64, news: &[(ShardId, P
             return Err(Failure { message, ..failure }.maybe_done());
         }
     };
-    let end = records.change(move |catalog| {
+    let end = keep(records, id, move |catalog| {
         catalog.forget_definition(id);
         catalog.forget_dropped(&shared);
         catalog.apply_changes(&shared, &told)
@@ -52,6 +52,22 @@ pub(super) fn forget(catalog: &mut Catalog, id: u64) -> Result<(), Failure> {
 pub(super) fn note(catalog: &mut Catalog, id: u64, news: &[(ShardId, Progress)]) -> Result<(), Failure> {
     catalog.note_progress(id, news);
     Ok(())
+}
+
+/// Changes the record of a definition that has begun. If that can't be stored, the client hears that there is one, and of the way on.
+pub(super) async fn keep<R: Records>(
+    records: &R,
+    id: u64,
+    change: impl FnOnce(&mut Catalog) -> Result<(), Failure> + Send + 'static,
+) -> Result<Arc<Catalog>, Failure> {
+    records.change(change).await.map_err(|failure| {
+        let message = format!(
+            "{}. Definition {id} has begun, and may have run on some of its shards: {}",
+            failure.message,
+            way_on(id)
+        );
+        Failure { message, ..failure }.maybe_done()
+    })
 }
 
 pub(super) fn way_on(id: u64) -> String {

@@ -23,7 +23,7 @@ use super::held::{self, Held};
 use super::intend::{intend, intend_knowing};
 use super::intent::Intent;
 use super::obstacles::{in_the_way, in_use, moving};
-use super::progress::{finish, forget, half_done, note, way_on};
+use super::progress::{finish, forget, half_done, keep, note, way_on};
 use super::reach::part_of;
 use super::records::Records;
 use super::single::NotDefined;
@@ -95,7 +95,7 @@ async fn run<R: Records>(
             (id, intent, Err(failure))
         }
         First::ThereAlready(reply) => {
-            records.change(move |catalog| forget(catalog, id)).await?;
+            keep(records, id, move |catalog| forget(catalog, id)).await?;
             return Ok(Some(outcome(reply, None)));
         }
         First::Refused(failure) => match in_part(asked, records, id, &intent, parts).await? {
@@ -138,7 +138,7 @@ async fn not_everywhere<R: Records>(
     let catalog = records.catalog();
     if !lost && intent.objects.iter().all(|object| object.database.is_empty()) && intent.undo.is_impossible() {
         // Of accounts: it may be given again, and stands in nobody's way.
-        records.change(move |catalog| forget(catalog, id)).await?;
+        keep(records, id, move |catalog| forget(catalog, id)).await?;
         return conclude::refused(&catalog, &answers, false).ok_or_else(no_part);
     }
     if !lost && !intent.undo.is_impossible() {
@@ -150,11 +150,11 @@ async fn not_everywhere<R: Records>(
         let has_made = |shard: &ShardId| made.iter().any(|(of, _)| of == shard);
         let undone = made.iter().map(|(shard, _)| (*shard, Progress::Lost("it is being undone".to_owned())));
         let noted: Vec<_> = news.iter().filter(|(shard, _)| !has_made(shard)).cloned().chain(undone).collect();
-        let catalog = records.change(move |catalog| note(catalog, id, &noted)).await?;
+        let catalog = keep(records, id, move |catalog| note(catalog, id, &noted)).await?;
         let Some(definition) = catalog.definition(id) else { return Ok(no_part()) };
         match stage.during(At::Undoing, conclude::take_back(definition, &catalog, &made, parts)).await {
             Ok(()) => {
-                records.change(move |catalog| forget(catalog, id)).await?;
+                keep(records, id, move |catalog| forget(catalog, id)).await?;
                 return conclude::refused(&catalog, &answers, true).ok_or_else(no_part);
             }
             Err(left) => {
@@ -168,7 +168,7 @@ async fn not_everywhere<R: Records>(
             }
         }
     }
-    let catalog = records.change(move |catalog| note(catalog, id, &news)).await?;
+    let catalog = keep(records, id, move |catalog| note(catalog, id, &news)).await?;
     Ok(half_done(&catalog, id))
 }
 
@@ -307,12 +307,12 @@ async fn in_part<R: Records>(
         _ => None,
     };
     let Some(rest) = rest else {
-        records.change(move |catalog| forget(catalog, id)).await?;
+        keep(records, id, move |catalog| forget(catalog, id)).await?;
         return Ok(None);
     };
     let (record, first) = (rest.record(asked)?, rest.shards.first().copied());
     let (told, number) = std::sync::mpsc::channel();
-    let begun = records.change(move |catalog| {
+    let begun = keep(records, id, move |catalog| {
         forget(catalog, id)?;
         let id = catalog.begin_definition(record);
         // The receiver lives as long as the future that awaits this.
@@ -349,7 +349,7 @@ async fn first<R: Records>(
         ServerAnswer::Reply(reply) => {
             if intent.shards.len() > 1 {
                 let news = [(intent.shards[0], Progress::Done)];
-                records.change(move |catalog| note(catalog, id, &news)).await?;
+                keep(records, id, move |catalog| note(catalog, id, &news)).await?;
             }
             Ok(First::Done(reply))
         }
@@ -364,7 +364,7 @@ async fn first<R: Records>(
         ServerAnswer::Refused(failure) => Ok(First::Refused(failure)),
         ServerAnswer::Lost(failure) => {
             let news = [(intent.shards[0], Progress::Lost(failure.message.clone()))];
-            records.change(move |catalog| note(catalog, id, &news)).await?;
+            keep(records, id, move |catalog| note(catalog, id, &news)).await?;
             let message = format!("{}; whether it ran is unknown: {}", failure.message, way_on(id));
             Err(Failure { message, ..failure })
         }

@@ -264,8 +264,10 @@ async fn locked<R: Records>(
         news.push((*shard, dropped.map_or_else(|why| Progress::Failed(why.to_string()), |_| Progress::Done)));
     }
     let done = news.iter().all(|(_, progress)| *progress == Progress::Done);
-    let changed = records
-        .change(move |catalog| if done { progress::forget(catalog, id) } else { progress::note(catalog, id, &news) });
+    let changed = progress::keep(records, id, move |catalog| match done {
+        true => progress::forget(catalog, id),
+        false => progress::note(catalog, id, &news),
+    });
     let changed = changed.await?;
     if !done {
         return Err(progress::half_done(&changed, id).into());

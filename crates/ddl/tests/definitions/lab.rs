@@ -23,6 +23,7 @@ use weir_shards::Locks;
 use weir_shards::ask::{Reply, Row, ask};
 use weir_sql::{Bump, Dialect, LexMode};
 use weir_wire::auth::Password;
+use weir_wire::error::codes;
 use weir_wire::{Capabilities, Failure};
 
 /// Servers and a catalog.
@@ -37,6 +38,8 @@ pub(crate) struct Lab {
     pub(crate) sequences: RefCell<BTreeMap<Object, u64>>,
     /// Versions of the catalog that were stored before the store is gone, as by a SIGKILL.
     pub(crate) changes_left: Cell<Option<usize>>,
+    /// After these the store is there still, and has no room.
+    pub(crate) is_full: Cell<bool>,
     /// Rung when one more was wanted.
     pub(crate) killed: Notify,
     _directory: TempDir,
@@ -64,6 +67,7 @@ impl Lab {
             weights: RefCell::default(),
             sequences: RefCell::default(),
             changes_left: Cell::new(None),
+            is_full: Cell::new(false),
             killed: Notify::new(),
             _directory: directory,
         }
@@ -234,6 +238,9 @@ impl Records for Lab {
         change: impl FnOnce(&mut Catalog) -> Result<(), Failure> + Send + 'static,
     ) -> Result<Arc<Catalog>, Failure> {
         if let Some(left) = self.changes_left.get() {
+            if left == 0 && self.is_full.get() {
+                return Err(Failure::weir(codes::ER_UNKNOWN_ERROR, "No space left on device"));
+            }
             if left == 0 {
                 // A process that was killed awaits for ever.
                 self.killed.notify_one();

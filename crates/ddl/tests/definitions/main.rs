@@ -152,6 +152,42 @@ fn a_definition_is_resumed_from_wherever_weir_was_killed() {
     });
 }
 
+/// What shards have of a definition is not known where that can't be stored any more: the client hears of the definition, and what ends it.
+#[test]
+fn who_hears_that_a_definition_can_not_be_recorded_hears_how_it_goes_on() {
+    on_both(2, |lab| async move {
+        lab.done("CREATE DATABASE shop").await;
+        lab.is_full.set(true);
+        let statements = [
+            "CREATE TABLE t (id INT PRIMARY KEY)",
+            "ALTER TABLE t ADD COLUMN b INT",
+            "RENAME TABLE t TO u",
+            "DROP TABLE u",
+        ];
+        for text in statements {
+            lab.changes_left.set(Some(0));
+            let failure = lab.refused(text).await;
+            assert!(lab.catalog().definitions.is_empty() && !failure.message.contains("RESUME"), "{text}: {failure}");
+            for stored in [1, 2] {
+                let before = lab.catalog();
+                lab.changes_left.set(Some(stored));
+                let failure = lab.refused(text).await;
+                let id = lab.catalog().definitions[0].id;
+                assert!(failure.message.starts_with("No space left on device"), "{text}, {stored} stored: {failure}");
+                assert!(
+                    failure.message.contains(&format!("WEIR RESUME DDL {id}")),
+                    "{text}, {stored} stored: {failure}"
+                );
+                lab.changes_left.set(None);
+                lab.resume(id).await.unwrap_or_else(|failure| panic!("{text}, {stored} stored: {failure}"));
+                if stored == 1 {
+                    undo(&lab, text, &before).await;
+                }
+            }
+        }
+    });
+}
+
 /// Takes a definition back on the shards and in the catalog, so that it can be done once more.
 async fn undo(lab: &Lab, text: &str, before: &weir_catalog::Catalog) {
     let undone = match text.split_whitespace().take(2).collect::<Vec<_>>().join(" ").as_str() {
