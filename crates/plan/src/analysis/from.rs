@@ -9,6 +9,7 @@ use weir_sql::ast::{Expr, ExprKind, Join, JoinKind, TableRef, TableRefKind};
 use weir_sql::visit::Node;
 
 use super::logic::{conjuncts, refuses_null};
+use super::names::AFTER_TEXT;
 use super::query_graph::Gatherer;
 use super::{ColumnRef, InstanceKind, MOST_JOINED};
 
@@ -118,7 +119,8 @@ impl<'a> Gatherer<'a> {
         }
         let names = |side: &[usize]| {
             let columns = side.iter().flat_map(|instance| self.found.star(*instance).unwrap_or_default());
-            columns.map(|(name, _)| name.to_ascii_lowercase()).collect::<Vec<_>>()
+            let named = columns.filter(|(name, _)| *name != AFTER_TEXT);
+            named.map(|(name, _)| name.to_ascii_lowercase()).collect::<Vec<_>>()
         };
         // What an earlier join has merged has its name on both of that join's sides.
         let (left, mut right) = (names(left), names(right).into_iter().collect::<HashSet<_>>());

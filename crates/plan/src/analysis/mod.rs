@@ -31,6 +31,7 @@ use weir_sql::ast::{Expr, Select};
 use crate::effort::Effort;
 use crate::known::KnownValue;
 pub(crate) use logic::{conjuncts, disjuncts};
+pub(crate) use names::AFTER_TEXT;
 pub(crate) use query_graph::{Surroundings, calls, gather, has_aggregates, has_query, is_mergeable};
 
 /// Servers join no more tables.

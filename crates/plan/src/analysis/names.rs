@@ -3,11 +3,46 @@
 //! What must always hold: a name is resolved to a column only if the server resolves it so; a name that may be another column's is not
 //! resolved.
 
-use weir_sql::ast::{ColumnName, Expr, ExprKind};
+use weir_sql::ast::{ColumnName, Expr, ExprKind, Ident, Literal};
 
 use super::query_graph::Gatherer;
-use super::{Analysis, ColumnRef, InstanceKind};
+use super::{Analysis, ColumnRef, InstanceKind, OutColumn};
 use weir_catalog::Table;
+
+/// The name of a column that servers name after the expression's text, with differences that don't matter here: certainly no plain word.
+pub(crate) const AFTER_TEXT: &[u8] = b"";
+
+/// The name of a column of a select list.
+pub(super) fn name_of<'a>(expr: &'a Expr<'a>, alias: Option<Ident<'a>>) -> &'a [u8] {
+    match (alias, &expr.bare().kind) {
+        (Some(alias), _) => alias.name,
+        (None, ExprKind::Column(name)) => name.name.name,
+        (None, _) => AFTER_TEXT,
+    }
+}
+
+/// The names of a derived table's columns, unless one may be any word: servers name a string after its value.
+pub(super) fn own_names<'a>(columns: &[OutColumn<'a>]) -> Option<Vec<&'a [u8]>> {
+    let is_known = |column: &OutColumn<'_>| column.name != AFTER_TEXT || !column.expr.is_some_and(may_be_a_word);
+    columns.iter().all(is_known).then(|| columns.iter().map(|column| column.name).collect())
+}
+
+fn may_be_a_word(expr: &Expr<'_>) -> bool {
+    let bare = expr.bare();
+    match &bare.kind {
+        ExprKind::Literal(Literal::Integer | Literal::Decimal | Literal::Float) => false,
+        ExprKind::Literal(_) | ExprKind::Word(_) => true,
+        // `CURRENT_DATE`, without parentheses.
+        ExprKind::Call(call) => call.name.name.span.range().len() == bare.span.range().len(),
+        _ => false,
+    }
+}
+
+/// Whether a name is a word that no expression's text is, other than one [`own_names`] knows.
+fn is_plain_word(name: &[u8]) -> bool {
+    name.first().is_some_and(|first| first.is_ascii_alphabetic() || *first == b'_')
+        && name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+}
 
 /// What is known of an instance's having a column.
 enum Has {
@@ -109,9 +144,11 @@ impl<'a> Analysis<'a> {
             InstanceKind::Derived(derived) => match &derived.names {
                 None => Has::Unknown,
                 Some(names) if !self.spend(names.len()) => Has::Unknown,
-                Some(names) => {
-                    names.iter().position(|name| name.eq_ignore_ascii_case(column)).map_or(Has::No, Has::Column)
-                }
+                Some(names) => match names.iter().position(|name| name.eq_ignore_ascii_case(column)) {
+                    Some(place) => Has::Column(place),
+                    None if names.contains(&AFTER_TEXT) && !is_plain_word(column) => Has::Unknown,
+                    None => Has::No,
+                },
             },
             InstanceKind::System | InstanceKind::Elsewhere(_) | InstanceKind::Computed => Has::Unknown,
         }

@@ -14,6 +14,7 @@ use weir_sql::visit::{Flow, Node, walk};
 use weir_sql::{Bump, is_servers_schema};
 
 use super::locks::Locks;
+use super::names::{name_of, own_names};
 use super::{
     Analysis, Base, Block, Branch, ColumnRef, Derived, Edge, Instance, InstanceKind, OutColumn, QueryBranches,
 };
@@ -269,20 +270,11 @@ impl<'a> Gatherer<'a> {
                 }
                 SelectItemKind::Expr(expr, alias) => {
                     let column = self.column_of(block, None, expr);
-                    columns.push(OutColumn { name: self.name_of(expr, *alias), column, expr: Some(expr) });
+                    columns.push(OutColumn { name: name_of(expr, *alias), column, expr: Some(expr) });
                 }
             }
         }
         Some(columns)
-    }
-
-    fn name_of(&self, expr: &'a Expr<'a>, alias: Option<Ident<'a>>) -> &'a [u8] {
-        match (alias, &expr.bare().kind) {
-            (Some(alias), _) => alias.name,
-            (None, ExprKind::Column(name)) => name.name.name,
-            // Servers name it after its text, with differences that don't matter here.
-            (None, _) => b"",
-        }
     }
 
     fn named(&self, block: usize, name: &ObjectName<'_>) -> Option<usize> {
@@ -392,8 +384,8 @@ impl<'a> Gatherer<'a> {
             types.push(kind.filter(|_| same));
             filled.push(single && column.column.is_some_and(|column| self.found.is_filled(column)));
         }
-        let own = || first.map(|columns| columns.iter().map(|column| column.name).collect());
-        let names = if names.is_empty() { own() } else { Some(names.iter().map(|name| name.name).collect()) };
+        let explicit = || Some(names.iter().map(|name| name.name).collect());
+        let names = if names.is_empty() { first.and_then(|columns| own_names(columns)) } else { explicit() };
         InstanceKind::Derived(Derived { names, types, filled, outcome })
     }
 

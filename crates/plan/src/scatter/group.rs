@@ -184,7 +184,7 @@ fn order_keys<'a>(
         let (place, text, sorts, expr) = match means {
             Ordered::Constant => continue,
             Ordered::Column(place) => {
-                (Some(place), shown.expression(place), shown.column_sorts(place), shown.columns[place].expr)
+                (Some(place), shown.expression(place)?, shown.column_sorts(place), shown.columns[place].expr)
             }
             Ordered::Expression(text, sorts, _, bare) => (None, text, sorts, Some(bare)),
         };

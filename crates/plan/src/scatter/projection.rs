@@ -14,7 +14,7 @@ use super::colocation::Question;
 use super::expressions::{has_aggregate, has_window};
 use super::index::{Index, meaning};
 use super::place;
-use crate::analysis::{Branch, ColumnRef, OutColumn};
+use crate::analysis::{AFTER_TEXT, Branch, ColumnRef, OutColumn};
 use crate::text::{Edits, Pieces};
 use crate::{Compare, SortKey};
 
@@ -210,10 +210,13 @@ impl<'q, 'p, 'a> Projection<'q, 'p, 'a> {
     }
 
     /// The text of one of the client's columns, as an expression.
-    pub(crate) fn expression(&self, place: usize) -> Pieces {
+    pub(crate) fn expression(&self, place: usize) -> Result<Pieces, String> {
         let column = &self.columns[place];
-        match (column.expr, column.column) {
+        Ok(match (column.expr, column.column) {
             (Some(expr), _) => Pieces::own(expr.span.range()),
+            (None, Some(_)) if column.name == AFTER_TEXT => {
+                return Err(format!("column {} is a derived table's that has no name of its own", place + 1));
+            }
             (None, Some(at)) => {
                 let instance = &self.question.analysis.instances[at.instance];
                 let mut text = Vec::new();
@@ -230,7 +233,7 @@ impl<'q, 'p, 'a> Projection<'q, 'p, 'a> {
                 Pieces::new(text)
             }
             (None, None) => Pieces::default(),
-        }
+        })
     }
 
     /// How one of the client's columns sorts.
@@ -298,7 +301,7 @@ impl<'q, 'p, 'a> Projection<'q, 'p, 'a> {
 
     /// A key of one of the client's columns.
     pub(crate) fn key_of_column(&mut self, place: usize, descending: bool) -> Result<SortKey, String> {
-        let (sorts, text) = (self.column_sorts(place), self.expression(place));
+        let (sorts, text) = (self.column_sorts(place), self.expression(place)?);
         let simple = self.columns[place].expr.is_none_or(is_simple);
         self.key(Some(place), text, simple, sorts, descending)
     }

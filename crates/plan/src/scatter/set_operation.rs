@@ -219,7 +219,7 @@ fn keys(
         if let Compare::Weights { collation } = &by {
             column = count + weights[0].len();
             for (own, one) in weights.iter_mut().zip(&shown) {
-                let text = one.expression(place);
+                let text = one.expression(place)?;
                 let text = if is_string(one, place) { text.then(format!(" COLLATE {collation}")) } else { text };
                 own.push(text.within("WEIGHT_STRING"));
             }

@@ -74,7 +74,7 @@ fn key(shown: &mut [Projection<'_, '_, '_>], place: usize, descending: bool) -> 
     let mut column = place;
     if matches!(sorts, Sorts::Text(_)) {
         for one in shown.iter_mut() {
-            let text = one.expression(place).within("WEIGHT_STRING");
+            let text = one.expression(place)?.within("WEIGHT_STRING");
             column = one.hide(text);
         }
     }

@@ -168,7 +168,7 @@ impl<'a> OuterExpressions<'_, '_, '_, 'a> {
     pub(super) fn column(&mut self, place: usize) -> Result<Pieces, Obstacle> {
         match self.shown.columns[place].expr {
             Some(expr) => self.text(expr, Clause::Items),
-            None => Ok(self.given(place, None, self.shown.column_sorts(place), &self.shown.expression(place))),
+            None => Ok(self.given(place, None, self.shown.column_sorts(place), &self.shown.expression(place)?)),
         }
     }
 

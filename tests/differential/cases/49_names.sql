@@ -1,0 +1,28 @@
+# What columns of derived tables are called, and what a name then means.
+
+## a column of a derived table that has no alias, shown by a star where rows are compared
+CREATE TABLE t (k INT PRIMARY KEY, v INT) /*weir: shard by hash(k) */;
+CREATE TABLE s (k INT PRIMARY KEY, v INT) /*weir: shard by hash(k) */;
+INSERT INTO t VALUES (1, 1), (2, 2), (3, 3), (4, 2), (5, NULL);
+INSERT INTO s VALUES (1, 2), (2, 3), (6, 3);
+SELECT DISTINCT * FROM (SELECT COUNT(*) FROM t GROUP BY k) AS d;
+SELECT DISTINCT d.* FROM (SELECT v + 1 FROM t) AS d ORDER BY 1;
+SELECT * FROM (SELECT v + 1 FROM t) AS d ORDER BY 1 LIMIT 2;
+SELECT * FROM (SELECT v + 1, v FROM t) AS d GROUP BY 1, 2 ORDER BY 2;
+SELECT *, COUNT(*) FROM (SELECT v + 1 FROM t) AS d GROUP BY 1 WITH ROLLUP;
+SELECT DISTINCT * FROM (SELECT 'k' FROM t) AS d;
+SELECT DISTINCT * FROM (SELECT * FROM (SELECT UPPER(v) FROM t) AS c) AS d ORDER BY 1;
+SELECT * FROM (SELECT v + 1 FROM t) AS d UNION SELECT * FROM (SELECT v + 2 FROM s) AS e ORDER BY 1;
+SELECT COUNT(*) FROM (SELECT k, v + 1 FROM t) AS d NATURAL JOIN (SELECT k, v + 2 FROM s) AS e;
+SELECT `v + 1` FROM (SELECT v + 1 FROM t) AS d ORDER BY `v + 1`;
+WITH d AS (SELECT MAX(v) FROM t GROUP BY k) SELECT DISTINCT * FROM d ORDER BY 1;
+
+## a column that is called after a string, and has the name of a column around
+CREATE TABLE t (k VARCHAR(10) PRIMARY KEY, v INT) /*weir: shard by hash(k) */;
+CREATE TABLE s (a VARCHAR(10) PRIMARY KEY, v INT) /*weir: shard by hash(a) */;
+INSERT INTO t VALUES ('k', 1), ('l', 2), ('m', 3), ('n', 4), ('o', 5), ('p', 6), ('q', 7), ('r', 8);
+INSERT INTO s SELECT * FROM t;
+SELECT k FROM t WHERE EXISTS (SELECT 1 FROM s JOIN (SELECT 'k') AS d WHERE s.a = k) ORDER BY k;
+SELECT k FROM t WHERE EXISTS (SELECT 1 FROM s JOIN (SELECT "k") AS d WHERE s.a = k AND s.v < 3) ORDER BY k;
+SELECT k FROM t WHERE EXISTS (SELECT 1 FROM s LEFT JOIN (SELECT 'k' UNION SELECT 'l') AS d ON TRUE WHERE s.a = k AND s.v = 1) ORDER BY k;
+SELECT v FROM t WHERE t.k IN (SELECT k FROM (SELECT 'k') AS d) ORDER BY v;
