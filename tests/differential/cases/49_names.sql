@@ -26,3 +26,29 @@ SELECT k FROM t WHERE EXISTS (SELECT 1 FROM s JOIN (SELECT 'k') AS d WHERE s.a =
 SELECT k FROM t WHERE EXISTS (SELECT 1 FROM s JOIN (SELECT "k") AS d WHERE s.a = k AND s.v < 3) ORDER BY k;
 SELECT k FROM t WHERE EXISTS (SELECT 1 FROM s LEFT JOIN (SELECT 'k' UNION SELECT 'l') AS d ON TRUE WHERE s.a = k AND s.v = 1) ORDER BY k;
 SELECT v FROM t WHERE t.k IN (SELECT k FROM (SELECT 'k') AS d) ORDER BY v;
+
+## a name that is a column's and another column's alias, in aggregates with DISTINCT or an order
+SET sql_mode = '';
+CREATE TABLE t (k INT PRIMARY KEY, c INT, d INT) /*weir: shard by hash(k) */;
+INSERT INTO t VALUES (1, NULL, 1), (2, 1, 1), (3, 1, 2), (4, 1, 3), (5, 1, 1), (6, 3, 2), (7, 4, 3), (8, 3, 2), (9, 3, 9), (10, 4, 0), (11, 4, 3), (12, 1, 3);
+SELECT MAX(c) AS d, COUNT(DISTINCT d) FROM t;
+SELECT COUNT(DISTINCT c) AS c, SUM(DISTINCT c) FROM t;
+SELECT MIN(c) AS c, MAX(d) AS d, COUNT(DISTINCT c, d), COUNT(DISTINCT c + d) FROM t;
+SELECT c, MIN(k) AS d, GROUP_CONCAT(d ORDER BY d DESC, k) FROM t GROUP BY c ORDER BY c;
+SELECT c AS d, COUNT(DISTINCT d) FROM t GROUP BY c ORDER BY c;
+SELECT c AS k, GROUP_CONCAT(d ORDER BY t.k) FROM t GROUP BY c ORDER BY c;
+SELECT -c AS d, COUNT(DISTINCT d), SUM(DISTINCT d) FROM t GROUP BY c ORDER BY 1;
+SELECT d % 2 AS c, COUNT(DISTINCT c) FROM t GROUP BY 1 ORDER BY 1;
+
+## an alias in an aggregate of HAVING and ORDER BY
+SET sql_mode = '';
+CREATE TABLE t (k INT PRIMARY KEY, c INT, d INT) /*weir: shard by hash(k) */;
+INSERT INTO t VALUES (1, NULL, 1), (2, 1, 1), (3, 1, 2), (4, 1, 3), (5, 1, 1), (6, 3, 2), (7, 4, 3);
+SELECT d AS a FROM t GROUP BY d HAVING MAX(a) > 1 ORDER BY a;
+SELECT d AS a FROM t GROUP BY d HAVING SUM(a) + a > 2 ORDER BY a;
+SELECT d AS a, COUNT(*) FROM t GROUP BY d HAVING AVG(a) > 1 ORDER BY MAX(a) DESC;
+SELECT d + 1 AS a, SUM(c) FROM t GROUP BY d HAVING SUM(a) = 5;
+SELECT d AS a, SUM(a) FROM t GROUP BY d;
+# MariaDB has no rows for it where it is prepared.
+-- mysql
+SELECT SUM(c) AS a FROM t GROUP BY d HAVING SUM(a) > 1;

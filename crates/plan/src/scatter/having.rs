@@ -39,7 +39,9 @@ impl<'a> Having<'a> {
     ) -> Result<Self, Obstacle> {
         let mut having = Having::default();
         for conjunct in select.having.iter().flat_map(conjuncts) {
-            if !rollup && is_of_keys(shown, conjunct, keys) {
+            // All rows are one group also on a shard that keeps none of them: it would come back as that of no rows.
+            let grouped = !rollup && !keys.is_empty();
+            if grouped && is_of_keys(shown, conjunct, keys) {
                 having.kept.push(conjunct);
             } else {
                 having.whole.push(test(shown, conjunct)?);

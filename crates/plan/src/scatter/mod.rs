@@ -8,6 +8,7 @@
 //!   `computed`: expressions over them.
 //! * `carried`: an order that comes from a view. `projection`: columns and how they sort; `index`: how columns are found.
 
+mod aliases;
 mod carried;
 mod colocation;
 mod columns;

@@ -7,7 +7,7 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use weir_catalog::ColumnType;
-use weir_sql::ast::{BinaryOp, Call, ColumnName, Expr, ExprKind, Literal, Select, SelectItem, SelectItemKind, UnaryOp};
+use weir_sql::ast::{BinaryOp, Call, ColumnName, Expr, ExprKind, Literal, Select, SelectItem, UnaryOp};
 use weir_sql::visit::{Flow, Node, walk};
 
 use super::colocation::Question;
@@ -217,21 +217,7 @@ impl<'q, 'p, 'a> Projection<'q, 'p, 'a> {
             (None, Some(_)) if column.name == AFTER_TEXT => {
                 return Err(format!("column {} is a derived table's that has no name of its own", place + 1));
             }
-            (None, Some(at)) => {
-                let instance = &self.question.analysis.instances[at.instance];
-                let mut text = Vec::new();
-                for name in instance.database.into_iter().chain([instance.name, column.name]) {
-                    if !text.is_empty() {
-                        text.push(b'.');
-                    }
-                    text.push(b'`');
-                    text.extend(
-                        name.iter().flat_map(|byte| std::iter::repeat_n(*byte, if *byte == b'`' { 2 } else { 1 })),
-                    );
-                    text.push(b'`');
-                }
-                Pieces::new(text)
-            }
+            (None, Some(at)) => self.qualified(at, column.name),
             (None, None) => Pieces::default(),
         })
     }
@@ -389,27 +375,8 @@ impl<'q, 'p, 'a> Projection<'q, 'p, 'a> {
         Ok(Ordered::Expression(Pieces::own(bare.span.range()), sorts, Some(at), bare))
     }
 
-    /// Whether a column's name is also the alias of something else, which ORDER BY would take it for.
-    pub(crate) fn clashes(&self, name: &ColumnName<'a>) -> bool {
-        match (self.lookup(name), self.aliased(name)) {
-            (Some(at), Some(meant)) => match &meant.bare().kind {
-                ExprKind::Column(other) => self.lookup(other) != Some(at),
-                _ => true,
-            },
-            _ => false,
-        }
-    }
-
     fn names_only_columns(&self, expr: &'a Expr<'a>) -> bool {
         column_names(expr).iter().all(|name| self.lookup(name).is_some() || self.aliased(name).is_none())
-    }
-
-    pub(crate) fn aliased(&self, name: &ColumnName<'a>) -> Option<&'a Expr<'a>> {
-        let place = self.index().aliased(name.name.name).filter(|_| name.table.is_none())?;
-        match &self.items()[place].kind {
-            SelectItemKind::Expr(expr, _) => Some(expr),
-            _ => None,
-        }
     }
 
     /// The place of one of the client's columns that is written as this expression, or is the same column of a table.
@@ -425,7 +392,7 @@ impl<'q, 'p, 'a> Projection<'q, 'p, 'a> {
         place.filter(|place| self.columns[*place].expr.is_some())
     }
 
-    fn items(&self) -> &'a [SelectItem<'a>] {
+    pub(super) fn items(&self) -> &'a [SelectItem<'a>] {
         self.question.analysis.blocks[self.branch.block].select.map_or(&[], |select| select.items)
     }
 
@@ -436,25 +403,6 @@ impl<'q, 'p, 'a> Projection<'q, 'p, 'a> {
     /// Counts steps; see [`crate::Effort`].
     pub(super) fn spend(&self, steps: usize) -> bool {
         self.question.planner.effort.spend(steps)
-    }
-
-    /// An expression with what aliases stand for, since the select list does not know its own.
-    pub(crate) fn unaliased(&self, expr: &'a Expr<'a>) -> Result<Pieces, String> {
-        let mut pieces = Pieces::default();
-        let mut done = expr.span.range().start;
-        for name in column_names(expr) {
-            if self.lookup(name).is_some() {
-                continue;
-            }
-            let Some(meant) = self.aliased(name) else { continue };
-            if !column_names(meant).iter().all(|name| self.aliased(name).is_none() || self.lookup(name).is_some()) {
-                return Err("an alias that is made of aliases".to_owned());
-            }
-            let at = name.span().range();
-            pieces = pieces.and(&Pieces::own(done..at.start)).then("(").and(&Pieces::own(meant.span.range())).then(")");
-            done = at.end;
-        }
-        Ok(pieces.and(&Pieces::own(done..expr.span.range().end)))
     }
 }
 

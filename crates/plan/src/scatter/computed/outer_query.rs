@@ -103,7 +103,7 @@ impl<'a> OuterExpressions<'_, '_, '_, 'a> {
             return Err("GROUPING() where groups of several shards are sorted or chosen".to_owned().into());
         }
         if let Some(call) = aggregate(expr) {
-            return self.aggregate(expr, call).map(Some);
+            return self.aggregate(expr, call, clause).map(Some);
         }
         if let ExprKind::Column(name) = &expr.kind {
             let is_key = self.shown.lookup(name).is_some_and(|at| self.keys.iter().any(|key| key.column == Some(at)));
@@ -147,15 +147,21 @@ impl<'a> OuterExpressions<'_, '_, '_, 'a> {
         (named && (self.shown.lookup(name).is_none() || self.shown.clashes(name))).then_some(found)
     }
 
-    fn aggregate(&mut self, expr: &'a Expr<'a>, call: &'a Call<'a>) -> Result<Pieces, Obstacle> {
-        let [of] = call.arguments else { return self.give(Pieces::own(expr.span.range()), Some(expr)) };
+    fn aggregate(&mut self, expr: &'a Expr<'a>, call: &'a Call<'a>, clause: Clause) -> Result<Pieces, Obstacle> {
+        // The select list, where it is computed, knows no aliases: there they would be mistakes, too.
+        let own = |expr: &'a Expr<'a>| match clause {
+            Clause::Items => Pieces::own(expr.span.range()),
+            Clause::Having | Clause::Order => self.shown.pieces(expr),
+        };
+        let [argument] = call.arguments else { return self.give(own(expr), Some(expr)) };
         if !call.name.name.is("AVG") {
-            return self.give(Pieces::own(expr.span.range()), Some(expr));
+            return self.give(own(expr), Some(expr));
         }
         let distinct = if call.distinct { "DISTINCT " } else { "" };
-        let of_it = |name: &str| Pieces::new(format!("{name}({distinct}")).and(&Pieces::own(of.span.range())).then(")");
+        let of = own(argument);
+        let of_it = |name: &str| Pieces::new(format!("{name}({distinct}")).and(&of).then(")");
         // MariaDB's quotients keep all digits, too, and approximate ones have no others.
-        if self.shown.question.planner.session.mariadb || self.shown.exactness(of) == Exactness::Approximate {
+        if self.shown.question.planner.session.mariadb || self.shown.exactness(argument) == Exactness::Approximate {
             let (sum, count) = (self.give(of_it("SUM"), None)?, self.give(of_it("COUNT"), None)?);
             return Ok(sum.then(" / ").and(&count).within(""));
         }
