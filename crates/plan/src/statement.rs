@@ -472,6 +472,10 @@ impl Reads for Planner<'_> {
         scatter::alone(self, &analysis, &values).map_err(|why| Refusal::NeedsWorkbench(format!("{reason}; {why}")))
     }
 
+    fn has_outer_aggregate(&self) -> bool {
+        self.analysis().is_ok_and(|analysis| analysis.outer_aggregate)
+    }
+
     fn query(&self, text: &[u8]) -> Result<Plan, Refusal> {
         if let Some(trace) = self.trace {
             trace.depends_on_more();

@@ -416,3 +416,20 @@ UPDATE t SET v = v + 1 WHERE id = 12;
 UPDATE t SET v = v + 1 WHERE id = 13;
 SELECT * FROM t ORDER BY id;
 COMMIT;
+
+## stored functions with the names of aggregates
+# Servers warn of such a name (1585), each shard for itself.
+CREATE TABLE t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
+INSERT INTO t VALUES (1, 10), (2, 20), (3, 30);
+-- no warnings
+CREATE FUNCTION `sum`(x INT) RETURNS INT DETERMINISTIC NO SQL RETURN x + 1;
+-- no warnings
+CREATE FUNCTION `max`(x INT) RETURNS INT DETERMINISTIC NO SQL RETURN x + 2;
+SELECT id, `sum`(a) FROM t ORDER BY id;
+SELECT id, sum (a) FROM t ORDER BY id;
+UPDATE t SET a = `sum`(a) WHERE a > 10;
+-- no warnings
+UPDATE t SET a = max (a);
+INSERT INTO t VALUES (`sum`(3), 1), (`max`(3), 2);
+SELECT id, a FROM t ORDER BY id;
+SELECT SUM(a), MAX(a) FROM t;

@@ -99,6 +99,9 @@ DO (SELECT COUNT(*) FROM o JOIN c ON c.id = o.c_id);
 SELECT c.name INTO @x FROM c JOIN o ON o.c_id = c.id WHERE o.id = 100;
 SHOW WARNINGS;
 SELECT c.name INTO @x FROM c JOIN o ON o.c_id = c.id;
+-- refused: too long to be sent to others
+SELECT REPEAT(CONCAT(c.name, o.id), 3000000) INTO @long FROM c JOIN o ON o.c_id = c.id WHERE o.id = 1;
+SELECT COUNT(*) FROM c JOIN o ON o.c_id = c.id;
 SELECT @x;
 SELECT SQL_CALC_FOUND_ROWS c.id FROM c JOIN o ON o.c_id = c.id ORDER BY o.id LIMIT 2;
 SELECT FOUND_ROWS();

@@ -52,3 +52,31 @@ SELECT d AS a, SUM(a) FROM t GROUP BY d;
 # MariaDB has no rows for it where it is prepared.
 -- mysql
 SELECT SUM(c) AS a FROM t GROUP BY d HAVING SUM(a) > 1;
+
+## names in subqueries that are also aliases around them
+-- text
+SET sql_mode = '';
+CREATE TABLE y (k INT PRIMARY KEY, v INT, w INT) /*weir: shard by hash(k) */;
+INSERT INTO y VALUES (1, 1, 5), (2, 2, 4), (3, 3, 3), (4, 4, 2), (5, 5, 1);
+CREATE TABLE g (id INT PRIMARY KEY, v INT, n INT) /*weir: global */;
+INSERT INTO g VALUES (1, 3, 3), (2, 1, 1), (3, 2, 2), (4, 9, 9), (5, 0, 0);
+SELECT w AS v FROM y ORDER BY v + (SELECT COUNT(v) FROM (SELECT 7 AS v) AS z), 1;
+SELECT w AS v, k FROM y ORDER BY (SELECT v FROM g WHERE g.id = y.k), k;
+SELECT w AS n, k FROM y ORDER BY (SELECT n FROM g WHERE g.id = y.k), k;
+SELECT w AS v, k FROM y ORDER BY (SELECT MAX(v) FROM g WHERE g.id = y.k), k;
+SELECT w AS v, SUM(DISTINCT (SELECT v FROM g WHERE g.id = y.k)) FROM y GROUP BY w ORDER BY 1;
+SELECT w % 2 AS v, SUM(DISTINCT (SELECT v FROM g WHERE g.id = y.k)) FROM y GROUP BY 1 ORDER BY 1;
+SELECT w % 2 AS v, SUM((SELECT v FROM g WHERE g.id = y.k)) FROM y GROUP BY 1 ORDER BY 1;
+SELECT w % 2 AS v, AVG((SELECT v FROM g WHERE g.id = y.k)) FROM y GROUP BY 1 ORDER BY 1;
+SELECT w % 2 AS v, COUNT(*) FROM y GROUP BY 1 HAVING SUM((SELECT v FROM g WHERE g.id = y.k)) > 5 ORDER BY 1;
+SELECT w % 2 AS n, SUM(DISTINCT (SELECT n FROM g WHERE g.id = y.k)) FROM y GROUP BY 1 ORDER BY 1;
+SELECT k FROM y GROUP BY k HAVING SUM(v) > 1 ORDER BY SUM(v) DESC LIMIT 2;
+SELECT d.k FROM (SELECT k, 'lit', v FROM y) AS d WHERE d.k = 3;
+SELECT d.k, g.n FROM (SELECT k, 'lit', v FROM y) AS d JOIN g ON g.id = d.k ORDER BY d.k;
+SELECT * FROM (SELECT k, 'lit', v FROM y) AS d NATURAL JOIN (SELECT k, 'lit' FROM y) AS e ORDER BY 1, 2;
+-- refused: An aggregate of the changed table's own columns
+UPDATE y SET v = (SELECT MAX(y.v)) + 1 WHERE w > 1;
+-- refused: An aggregate of the changed table's own columns
+UPDATE y SET v = 100 ORDER BY (SELECT MAX(y.w)) LIMIT 2;
+UPDATE y SET v = (SELECT MAX(g.v) FROM g) + 1 WHERE w > 3;
+SELECT * FROM y ORDER BY k;

@@ -24,6 +24,7 @@ impl Session {
     pub(super) fn note_told(&mut self, class: &Class, outcome: &ReplyOutcome, told: Option<ToldId>) {
         self.ran.note(self.target.place(), outcome);
         let failed = outcome.error.is_some();
+        self.transaction.forget_failure();
         match outcome.status {
             Some(status) => self.state.status = status,
             // Without autocommit, a statement that failed may have opened a transaction.

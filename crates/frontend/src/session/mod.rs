@@ -227,7 +227,7 @@ impl Session {
                 // While a reply is on its way, keepalive probes nobody.
                 Due::LookAtClient if self.client.has_vanished() => return Err(ClientError::Vanished.into()),
                 Due::LookAtClient => {}
-                Due::Leave if !self.state.is_bound() && !self.state.in_transaction() => return Err(Self::stopping()),
+                Due::Leave if self.state.may_leave() => return Err(Self::stopping()),
                 Due::Leave => {}
                 Due::End => return Err(self.idle_for_too_long()),
             }

@@ -177,6 +177,12 @@ impl SessionState {
         !self.pins.is_empty() || self.status.contains(StatusFlags::IN_TRANS) || self.busy_statements != (false, false)
     }
 
+    /// Whether nothing would be lost with the session that a client goes on with: no rows wait to be fetched either.
+    pub(crate) fn may_leave(&self) -> bool {
+        let waiting = self.statements.values().any(|statement| statement.waiting.is_some());
+        !self.is_bound() && !self.in_transaction() && !waiting
+    }
+
     /// Whether a prepared statement has a cursor or values in pieces on the connection.
     pub(crate) fn has_busy_statements(&self) -> bool {
         self.busy_statements != (false, false)

@@ -28,6 +28,7 @@ use weir_wire::error::codes;
 use super::Session;
 use super::latest::{Diagnostics, Left};
 use super::outcome::ReplyOutcome;
+use super::state::runs_others;
 use super::statement::Statement;
 use super::statement::decide::{First, TransactionAct};
 use super::stopped::Stopped;
@@ -126,6 +127,11 @@ impl Transaction {
         let (permit, begun_with_statement) = (self.permit.take(), self.begun_with_statement);
         let (additional, anchor_lost) = (std::mem::take(&mut self.additional), self.anchor_lost);
         *self = Transaction { permit, additional, begun_with_statement, anchor_lost, ..Transaction::default() };
+    }
+
+    /// What the statement before has failed at is over.
+    pub(super) fn forget_failure(&mut self) {
+        self.begun_by_failure = false;
     }
 
     /// A statement has failed that may have begun it, unless it is `open`.
@@ -378,7 +384,11 @@ impl Session {
             // A PREPARE begins none.
             (false, false) if outcome.prepared.is_some() => {}
             // Nor does what servers refuse before they run it: whoever begins the transaction hears of what was said.
-            (false, false) if self.transaction.is_announced() && has_begun_nothing(outcome, self.identity.mariadb) => {
+            (false, false)
+                if self.transaction.is_announced()
+                    && !runs_others(class)
+                    && has_begun_nothing(outcome, self.identity.mariadb) =>
+            {
                 self.transaction.unsent = true;
                 self.state.pins -= Pins::SET_TRANSACTION;
             }

@@ -100,6 +100,8 @@ pub(crate) struct Base<'a> {
 pub(crate) struct Derived<'a> {
     /// Its columns' names; `None` if they aren't known.
     pub(crate) names: Option<Vec<&'a [u8]>>,
+    /// One of those that have no name of their own may be any word.
+    pub(crate) open: bool,
     /// The types of columns that are columns of tables.
     pub(crate) types: Vec<Option<&'a ColumnType>>,
     /// Columns that can't be NULL.

@@ -21,10 +21,10 @@ pub(super) fn name_of<'a>(expr: &'a Expr<'a>, alias: Option<Ident<'a>>) -> &'a [
     }
 }
 
-/// The names of a derived table's columns, unless one may be any word: servers name a string after its value.
-pub(super) fn own_names<'a>(columns: &[OutColumn<'a>]) -> Option<Vec<&'a [u8]>> {
-    let is_known = |column: &OutColumn<'_>| column.name != AFTER_TEXT || !column.expr.is_some_and(may_be_a_word);
-    columns.iter().all(is_known).then(|| columns.iter().map(|column| column.name).collect())
+/// The names of a derived table's columns, and whether one of those that have none may be any word: servers name a string after its value.
+pub(super) fn own_names<'a>(columns: &[OutColumn<'a>]) -> (Vec<&'a [u8]>, bool) {
+    let open = |column: &OutColumn<'_>| column.name == AFTER_TEXT && column.expr.is_some_and(may_be_a_word);
+    (columns.iter().map(|column| column.name).collect(), columns.iter().any(open))
 }
 
 fn may_be_a_word(expr: &Expr<'_>) -> bool {
@@ -145,7 +145,9 @@ impl<'a> Analysis<'a> {
                 None => Has::Unknown,
                 Some(names) if !self.spend(names.len()) => Has::Unknown,
                 Some(names) => match names.iter().position(|name| name.eq_ignore_ascii_case(column)) {
+                    // Servers refuse a derived table that has a name twice.
                     Some(place) => Has::Column(place),
+                    None if derived.open => Has::Unknown,
                     None if names.contains(&AFTER_TEXT) && !is_plain_word(column) => Has::Unknown,
                     None => Has::No,
                 },
@@ -172,7 +174,7 @@ impl<'a> Analysis<'a> {
                 Some(shown.map(|(place, column)| (column.name.as_bytes(), at(place))).collect())
             }
             InstanceKind::Derived(derived) => {
-                let names = derived.names.as_ref()?;
+                let names = derived.names.as_ref().filter(|_| !derived.open)?;
                 Some(names.iter().enumerate().map(|(place, name)| (*name, at(place))).collect())
             }
             _ => None,

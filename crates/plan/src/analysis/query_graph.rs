@@ -384,9 +384,10 @@ impl<'a> Gatherer<'a> {
             types.push(kind.filter(|_| same));
             filled.push(single && column.column.is_some_and(|column| self.found.is_filled(column)));
         }
-        let explicit = || Some(names.iter().map(|name| name.name).collect());
-        let names = if names.is_empty() { first.and_then(|columns| own_names(columns)) } else { explicit() };
-        InstanceKind::Derived(Derived { names, types, filled, outcome })
+        let explicit = || (names.iter().map(|name| name.name).collect(), false);
+        let named = if names.is_empty() { first.map(|columns| own_names(columns)) } else { Some(explicit()) };
+        let open = named.as_ref().is_some_and(|(_, open)| *open);
+        InstanceKind::Derived(Derived { names: named.map(|(names, _)| names), open, types, filled, outcome })
     }
 
     /// Notes that the columns of a derived table are those of its query.

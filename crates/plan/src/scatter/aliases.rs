@@ -4,6 +4,7 @@
 //! alias in ORDER BY, and in GROUP BY servers warn of one that may be both; the select list knows no alias.
 
 use weir_sql::ast::{ColumnName, Expr, ExprKind, SelectItemKind};
+use weir_sql::visit::{Flow, Node, walk};
 
 use super::projection::{Projection, column_names};
 use crate::analysis::ColumnRef;
@@ -48,7 +49,11 @@ impl<'a> Projection<'_, '_, 'a> {
     pub(crate) fn unaliased(&self, expr: &'a Expr<'a>) -> Result<Pieces, String> {
         let mut pieces = Pieces::default();
         let mut done = expr.span.range().start;
-        for name in column_names(expr) {
+        let (names, within) = names_by_query(expr);
+        if within.iter().any(|name| self.aliased(name).is_some()) {
+            return Err("a subquery that names what is also an alias around it".to_owned());
+        }
+        for name in names {
             let instead = match (self.lookup(name), self.aliased(name)) {
                 (Some(column), Some(_)) if self.clashes(name) => self.qualified(column, name.name.name),
                 (None, Some(meant)) => self.columns_only(meant)?,
@@ -68,4 +73,26 @@ impl<'a> Projection<'_, '_, 'a> {
         }
         Ok(self.unaliased(meant)?.within(""))
     }
+}
+
+/// The columns that an expression names outside and inside of the queries in it.
+fn names_by_query<'a>(expr: &'a Expr<'a>) -> (Vec<&'a ColumnName<'a>>, Vec<&'a ColumnName<'a>>) {
+    let (mut outside, mut inside) = (Vec::new(), Vec::new());
+    walk(Node::Expr(expr), &mut |node: Node<'a>| match node {
+        Node::Query(_) => {
+            walk(node, &mut |node: Node<'a>| {
+                if let Node::Expr(Expr { kind: ExprKind::Column(name), .. }) = node {
+                    inside.push(*name);
+                }
+                Flow::Descend
+            });
+            Flow::Skip
+        }
+        Node::Expr(Expr { kind: ExprKind::Column(name), .. }) => {
+            outside.push(*name);
+            Flow::Descend
+        }
+        _ => Flow::Descend,
+    });
+    (outside, inside)
 }

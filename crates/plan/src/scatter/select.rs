@@ -6,11 +6,13 @@ use std::collections::HashSet;
 
 use weir_sql::ast::{ColumnName, Expr, ExprKind, Grouping, Limit, Query, Select};
 use weir_sql::facts::Varies;
+use weir_sql::visit::{Flow, Node, walk};
 
 use super::columns::{extend, unknown_columns};
 use super::expressions::{has_aggregate, has_window};
-use super::projection::{Ordered, Projection, column_names, is_simple};
+use super::projection::{Ordered, Projection, is_simple};
 use super::{Merged, Obstacle, Question, Together, limits, plain};
+use crate::aggregate::is_aggregate;
 use crate::analysis::{Branch, has_aggregates};
 use crate::text::{Edits, Pieces};
 use crate::{Compare, Fold, Grouped, Merge, SortKey};
@@ -88,7 +90,7 @@ fn check_having<'a>(shown: &Projection<'_, '_, 'a>, select: &'a Select<'a>) -> R
         ExprKind::Column(name) => shown.lookup(name),
         _ => None,
     };
-    let names = select.having.as_ref().map(column_names).unwrap_or_default();
+    let names = select.having.as_ref().map(names_outside_aggregates).unwrap_or_default();
     let is_unknown = |name: &&ColumnName<'a>| match shown.lookup(name) {
         Some(at) => {
             let grouped = || select.group_by.iter().any(|item| column(&item.expr) == Some(at));
@@ -100,6 +102,21 @@ fn check_having<'a>(shown: &Projection<'_, '_, 'a>, select: &'a Select<'a>) -> R
         Some(_) => Err("HAVING names a column that is not selected".to_owned().into()),
         None => Ok(()),
     }
+}
+
+/// The columns that an expression names, without those in arguments of aggregates, which need not be selected, and in queries.
+fn names_outside_aggregates<'a>(expr: &'a Expr<'a>) -> Vec<&'a ColumnName<'a>> {
+    let mut names = Vec::new();
+    walk(Node::Expr(expr), &mut |node: Node<'a>| match node {
+        Node::Expr(Expr { kind: ExprKind::Call(call), .. }) if is_aggregate(call) => Flow::Skip,
+        Node::Query(_) => Flow::Skip,
+        Node::Expr(Expr { kind: ExprKind::Column(name), .. }) => {
+            names.push(*name);
+            Flow::Descend
+        }
+        _ => Flow::Descend,
+    });
+    names
 }
 
 fn of_select<'q, 'p, 'a>(

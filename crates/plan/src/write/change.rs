@@ -20,6 +20,7 @@ use super::portion::{is_of_portion, refuse_found_first, refuse_numbered};
 use super::returning::Returning;
 use super::varying::Varying;
 use super::{Input, refuse_group_functions};
+use crate::analysis::has_query;
 use crate::{Gather, Need, Plan, Refusal, Returns, Route, Write, WriteKind};
 
 /// What UPDATE and DELETE have in common.
@@ -214,6 +215,14 @@ impl<'a> Change<'a> {
             return Err(refuse_found_first(&why));
         }
         refuse_own_reads(input, &self.targets, true)?;
+        let mut read = self.assignments.iter().map(|one| &one.value).chain(self.order_by.iter().map(|item| &item.expr));
+        if read.any(has_query) && input.reads.has_outer_aggregate() {
+            // A change has it for each row; the query that finds the rows would have one row of all.
+            return Err(Need::OtherForm.refused(
+                "An aggregate of the changed table's own columns, in a subquery, is not supported over several shards: leave the aggregate out, \
+                 as it is of one row",
+            ));
+        }
         let all_copies = self.targets.iter().all(Target::is_global);
         let returns = self.returns(input, if all_copies { Returns::OfOne } else { Returns::All })?;
         let alike = self.varying.alike(&self.targets, self.is_update())?;

@@ -89,6 +89,9 @@ pub trait Reads {
     /// When a shard can't decide about its own rows alone, with the reason; see [`Refusal`].
     fn alone(&self) -> Result<Vec<ShardId>, Refusal>;
 
+    /// Whether a subquery has an aggregate of columns of the tables around it.
+    fn has_outer_aggregate(&self) -> bool;
+
     /// The plan of another text: a query that Weir needs answered.
     ///
     /// # Errors

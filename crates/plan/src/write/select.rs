@@ -49,8 +49,8 @@ pub(super) fn plan_select<'a>(
         && query.locks.is_empty()
     {
         // MySQL refuses it beside a lock clause (3569).
-        if let Some(word) = select.options.high_priority {
-            asked.replace(word.range(), Vec::new());
+        if let Some(words) = select.options.high_priority {
+            asked.replace(words.range(), Vec::new());
             asked.sort();
             question = asked.cut(input.text, query.span.range());
         }

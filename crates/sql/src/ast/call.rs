@@ -10,6 +10,8 @@ pub struct Call<'a> {
     /// The parenthesis follows the name without a space. The servers know some of their own functions only then, or
     /// under `IGNORE_SPACE`: otherwise the name is a stored function's.
     pub adjacent: bool,
+    /// It is read as an aggregate: a built-in one of this kind of server, whose name is not quoted. With OVER it is a window function.
+    pub aggregate: bool,
     /// With DISTINCT before the arguments (or ALL: not said).
     pub distinct: bool,
     /// `COUNT(*)`.
@@ -42,6 +44,7 @@ impl<'a> Call<'a> {
         Self {
             name,
             adjacent,
+            aggregate: false,
             distinct: false,
             star: false,
             arguments,

@@ -74,6 +74,10 @@ impl Session {
             Err(stopped) => return self.read_done(statement.class, &shards, leased, Err(stopped)).await,
         };
         let ran = self.run_on_workbench(statement, plan, own, &mut leased, &mut bench).await;
+        if !plan.returns && matches!(&ran, Ok(outcome) if outcome.error.is_none()) {
+            // Its OK comes at the end.
+            self.client.awaits_answer();
+        }
         let ran = match ran {
             Ok(outcome) => self.note_workbench(statement, plan, &shards, &outcome, &mut bench).await.map(|()| outcome),
             Err(stopped) => Err(stopped),

@@ -181,7 +181,13 @@ pub(super) fn has_begun_nothing(outcome: &ReplyOutcome, mariadb: bool) -> bool {
 
 /// Whether an error may be that of a statement with which the server has rolled back all of its transaction.
 pub(super) fn ends_transaction(code: u16) -> bool {
-    matches!(code, codes::ER_LOCK_DEADLOCK | codes::ER_LOCK_WAIT_TIMEOUT)
+    // A full lock table, and MariaDB's rows that others have changed since its snapshot.
+    const OTHERS: [u16; 2] = [1206, 1020];
+    OTHERS.contains(&code)
+        || matches!(
+            code,
+            codes::ER_LOCK_DEADLOCK | codes::ER_LOCK_WAIT_TIMEOUT | codes::ER_XA_RBROLLBACK | codes::ER_XA_RBDEADLOCK
+        )
 }
 
 #[cfg(test)]

@@ -126,7 +126,7 @@ impl Session {
     }
 
     async fn leases_within(&mut self, shards: &[usize], how: How, writes: bool) -> Result<StatementLeases, Stopped> {
-        self.transaction.begun_over_shards = !self.has_open_transaction();
+        self.transaction.begun_over_shards = !self.has_open_transaction() && self.state.begin.is_none();
         let own = how == How::Implicit || self.transaction.of_statement;
         let elsewhere = self.current.lease.is_some()
             && !self.held

@@ -229,7 +229,8 @@ impl<'a> Parser<'a> {
         let adjacent = self.sql.get(span.end as usize) == Some(&b'(');
         let name = ObjectName { span, database: None, name: self.ident_of(name) };
         let star = arguments.is_none();
-        let mut call = Call { distinct, star, ..Call::of(name, adjacent, arguments.unwrap_or_default()) };
+        let mut call =
+            Call { aggregate: true, distinct, star, ..Call::of(name, adjacent, arguments.unwrap_or_default()) };
         if !star && !self.at_punct(b')') {
             self.nested_by(2, |parser| parser.aggregate_clauses(&mut call))?;
         }

@@ -36,20 +36,25 @@ impl Session {
         let kept = self.client.end_capture();
         ran?;
         match kept {
-            Some(kept) => self.open_cursor(id, &kept),
+            Some(kept) => self.open_cursor(id, &kept, MOST_WAITING.saturating_sub(waiting), excess),
             None if excess == Excess::Lost => Err(too_many_rows().into()),
             None => Ok(()),
         }
     }
 
     /// Opens a cursor for the rows of a reply, if it has some.
-    fn open_cursor(&mut self, id: u32, kept: &Kept) -> Result<(), Stopped> {
+    fn open_cursor(&mut self, id: u32, kept: &Kept, most: usize, excess: Excess) -> Result<(), Stopped> {
         if kept.packets.is_empty() {
             return Ok(());
         }
         match open(&kept.packets, self.client.capabilities).map_err(malformed)? {
             Opened::AsItIs => self.client.put_kept(kept),
             Opened::Failed(error) => self.client.put(&error),
+            // A capture looks at its bound only when it would send.
+            Opened::Cursor { rows, .. } if rows.size() > most => match excess {
+                Excess::Lost => return Err(too_many_rows().into()),
+                Excess::Sent => self.client.put_kept(kept),
+            },
             Opened::Cursor { head, rows } => {
                 self.client.put_packets(&head);
                 self.prepared_statement(id, "mysqld_stmt_execute")?.waiting = Some(rows);
