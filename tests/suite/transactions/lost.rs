@@ -165,13 +165,19 @@ fn at_once(session: &mut mysql::Conn, id: u32) -> mysql::Result<()> {
     session.query_drop(format!("INSERT INTO t_lost.pairs VALUES ({id}, 1), ({}, 2)", id + 1000))
 }
 
+/// A Weir that reaches its shards at these ports, without TLS.
+fn behind_relays(lab: &Lab, shards: &Shards, ports: &[(&str, u16)]) -> Result<Weir, Failed> {
+    let settings = [QUICK, &[("server_tls.mode", "\"off\"")]].concat();
+    let weir = Weir::start_shards_at(&lab.directory()?, ports, &settings)?;
+    shards.all_answer(&weir)?;
+    Ok(weir)
+}
+
 fn lost(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
     let shards = Shards::start(lab, flavor, 2, &FILL)?;
     let relay = Relay::start(shards.sites[0].server.port())?;
     let ports = [("s0", relay.port), ("s1", shards.sites[1].server.port())];
-    let settings = [QUICK, &[("server_tls.mode", "\"off\"")]].concat();
-    let weir = Weir::start_shards_at(&lab.directory()?, &ports, &settings)?;
-    shards.all_answer(&weir)?;
+    let weir = behind_relays(lab, &shards, &ports)?;
     lab.judge(Endpoint::of(weir), |endpoint| {
         let mut session = app(endpoint.port)?;
         SHARDED.iter().try_for_each(|statement| session.query_drop(statement))?;
@@ -257,9 +263,7 @@ fn behind(lab: &Lab, flavor: Flavor) -> Result<(), Failed> {
         })
     };
     let ports = [("s0", cut_off(0)?), ("s1", cut_off(1)?)];
-    let settings = [QUICK, &[("server_tls.mode", "\"off\"")]].concat();
-    let weir = Weir::start_shards_at(&lab.directory()?, &ports, &settings)?;
-    shards.all_answer(&weir)?;
+    let weir = behind_relays(lab, &shards, &ports)?;
     lab.judge(Endpoint::of(weir), |endpoint| {
         let mut session = app(endpoint.port)?;
         SHARDED.iter().try_for_each(|statement| session.query_drop(statement))?;
