@@ -61,6 +61,19 @@ impl Servers {
     fn session(&self, account: (&str, &str)) -> Result<Conn, Failed> {
         Ok(connect(self.weir.port, account, Some(DATABASE))?)
     }
+
+    /// Returns once a transaction waits for a row's lock on one of the servers.
+    fn somebody_waits(&self) -> Result<(), Failed> {
+        let waiting = "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'";
+        eventually(BOUND, "a transaction waits for a lock", || {
+            // InnoDB renews this table only when nobody has read it for 0.1 s.
+            std::thread::sleep(Duration::from_millis(150));
+            self.sites.iter().any(|site| {
+                let count = site.server.admin().ok().and_then(|mut root| value(&mut root, waiting).ok());
+                count.is_some_and(|count| count != "0")
+            })
+        })
+    }
 }
 
 /// Makes a table of rows with gaps between their ids.
@@ -238,6 +251,7 @@ fn interrupted(
     std::thread::scope(|scope| {
         let batch = scope.spawn(move || run(&mut busy, "BATCH LIMIT 10 UPDATE t SET v = v + 1"));
         becomes(&mut watcher, "parts", "4")?;
+        servers.somebody_waits()?;
         then(servers, id, &mut watcher, &mut holder)?;
         batch.join().map_err(|_| "the session panicked".into())
     })
