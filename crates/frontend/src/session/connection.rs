@@ -473,33 +473,6 @@ impl Session {
         self.forward_reply(kind, class, None).await
     }
 
-    /// A command was stopped: tells the client, or ends the session.
-    pub(super) fn stopped(&mut self, stopped: Stopped) -> Result<(), SessionEnd> {
-        match stopped {
-            Stopped::Ended(end) => Err(end),
-            Stopped::Late => self.stopped(Stopped::Refused(self.behind())),
-            // The client goes by the answer that it has, and would take this for the next one.
-            Stopped::Refused(failure) | Stopped::ReadOnly(failure) | Stopped::Lost(failure)
-                if self.client.has_answer() =>
-            {
-                Err(SessionEnd::Told(failure))
-            }
-            Stopped::Refused(failure) | Stopped::ReadOnly(failure) | Stopped::Lost(failure) => {
-                // A statement may be refused before it is sent: what was queued before it is settled afterwards.
-                let broken =
-                    self.current.lease.as_ref().is_some_and(|lease| !lease.is_clean() && !lease.only_awaits_state());
-                if broken {
-                    self.lose_lease();
-                    if self.state.is_bound() {
-                        return Err(SessionEnd::Told(failure));
-                    }
-                }
-                self.refuse(&failure);
-                Ok(())
-            }
-        }
-    }
-
     /// The command byte and a server's statement id.
     pub(super) fn statement_command(command: Command, id: u32) -> Vec<u8> {
         [&[command as u8][..], &id.to_le_bytes()].concat()

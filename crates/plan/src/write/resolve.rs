@@ -19,7 +19,7 @@ use super::rows::{Rows, is_default};
 use super::select::{of_one, of_shards};
 use super::stored_as;
 use super::{Input, refuse_group_functions};
-use crate::aggregate::is_aggregate;
+use crate::aggregate::is_group_function;
 use crate::analysis::has_query;
 use crate::{Generate, Need, Piece, Plan, Raise, Refusal, Resolve, RowSource, Run};
 
@@ -227,7 +227,7 @@ impl<'i, 'a> Settling<'i, 'a> {
                 obstacle = Some("a parameter that was sent in pieces");
                 Flow::Stop
             }
-            Node::Expr(Expr { kind: ExprKind::Call(call), .. }) if call.over.is_some() || is_aggregate(call) => {
+            Node::Expr(Expr { kind: ExprKind::Call(call), .. }) if is_group_function(call) => {
                 obstacle = Some("other rows");
                 Flow::Stop
             }
