@@ -11,7 +11,7 @@ use crate::{Need, Refusal};
 /// Refuses what belongs to one connection or one server, by what the statement's class and facts say; `more` are effects that only the
 /// caller can't have.
 pub(crate) fn check(planner: &Planner<'_>, more: &[(Effects, &str)]) -> Result<(), Refusal> {
-    let (effects, varies) = (planner.facts.class.effects | planner.behind.effects, planner.varies());
+    let (effects, varies) = (planner.facts.class.effects, planner.facts.varies);
     let of_effects = [
         (Effects::USES_FOUND_ROWS, "FOUND_ROWS() belongs to one connection"),
         (Effects::USES_ROW_COUNT, "ROW_COUNT() belongs to one connection"),

@@ -14,7 +14,6 @@ use crate::place::Places;
 use crate::refusal::{Need, Refusal};
 use crate::routines::{KnownPrograms, function_needs};
 use crate::trace::Trace;
-use crate::views::Behind;
 use crate::{Plan, Route, SessionFacts};
 
 /// The way out for what only a server can do, with all rows.
@@ -33,8 +32,6 @@ pub(crate) struct Planner<'a> {
     pub(crate) weights: &'a Weights,
     pub(crate) session: &'a SessionFacts<'a>,
     pub(crate) facts: &'a Facts<'a>,
-    /// The same of the views that it reads.
-    pub(crate) behind: Behind,
     pub(crate) arena: &'a Bump,
     pub(crate) effort: &'a Effort,
     /// Who takes down what the plan depends on.
@@ -48,11 +45,6 @@ pub(crate) struct Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
-    /// On what the results depend: by what the statement says, and by what the views do that it reads.
-    pub(crate) fn varies(self) -> Varies {
-        self.facts.varies | self.behind.varies
-    }
-
     pub(crate) fn names_sharded(self) -> bool {
         self.facts
             .names

@@ -22,7 +22,7 @@ use crate::routines::{allow_changes, calls_placed, function_needs, plan_call};
 use crate::set_statement::{only_limits, only_steers};
 use crate::trace::Trace;
 use crate::write::{Input, Reads, plan_write, with_written_views};
-use crate::{Merge, Need, Plan, Read, Refusal, Route, SessionFacts, block, information, scatter, views, workbench};
+use crate::{Merge, Need, Plan, Read, Refusal, Route, SessionFacts, block, information, scatter, workbench};
 
 /// What is done with a statement.
 ///
@@ -98,7 +98,6 @@ pub(crate) fn planned(
         weights,
         session,
         facts: &facts,
-        behind: views::Behind::of(statement, &facts.names, catalog, session.mode, &programs),
         arena: &arena,
         effort,
         trace,

@@ -1,79 +1,11 @@
-//! On which shards a view is: on those that have all of its tables; and what queries of views depend on, which the statement does not say.
-
-use std::collections::BTreeSet;
+//! On which shards a view is: on those that have all of its tables.
 
 use weir_catalog::{Catalog, Placement, ShardId};
-use weir_sql::ast::{Statement, StatementKind};
-use weir_sql::facts::{Facts, Programs, Varies, facts_with};
-use weir_sql::resolve::{Context, Resolved, resolve};
-use weir_sql::{Bump, Effects, LexMode, parse};
+use weir_sql::resolve::{Context, resolve};
+use weir_sql::{Bump, LexMode, parse};
 
 /// Views upon views that are looked through.
 const DEEPEST: usize = 64;
-/// As many views can be behind one statement.
-const MOST: usize = 1024;
-
-/// What the queries of the views that a statement reads depend on, and do.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Behind {
-    pub(crate) varies: Varies,
-    pub(crate) effects: Effects,
-}
-
-impl Behind {
-    /// Of the views that a statement names, and of those behind them.
-    pub(crate) fn of(
-        statement: &Statement<'_>,
-        names: &Resolved<'_>,
-        catalog: &Catalog,
-        mode: LexMode,
-        programs: &dyn Programs,
-    ) -> Behind {
-        use StatementKind as Kind;
-        let mut all = Behind { varies: Varies::empty(), effects: Effects::empty() };
-        let reads = matches!(
-            statement.kind,
-            Kind::Query(_) | Kind::Insert(_) | Kind::Update(_) | Kind::Delete(_) | Kind::Explain(_)
-        );
-        if !reads || catalog.databases.values().all(|database| database.views.is_empty()) {
-            return all;
-        }
-        let (mut open, mut seen) = (named(catalog, names), BTreeSet::new());
-        let mode = LexMode { dialect: mode.dialect, ..LexMode::default() };
-        while let Some((database, view)) = open.pop() {
-            if seen.len() == MOST || !seen.insert((database.clone(), view.clone())) {
-                continue;
-            }
-            let Some((_, text)) = catalog.view(database.as_bytes(), view.as_bytes()) else { continue };
-            let arena = Bump::new();
-            let Ok(parsed) = parse(&arena, text.as_bytes(), mode) else { continue };
-            let context = Context {
-                database: Some(database.as_bytes()),
-                dialect: mode.dialect,
-                fold_case: catalog.fold_case,
-                columns: &(),
-            };
-            for statement in parsed.statements {
-                let Facts { names, class, varies, .. } =
-                    facts_with(statement, text.as_bytes(), mode, &context, programs);
-                all.varies |= varies;
-                all.effects |= class.effects;
-                open.extend(named(catalog, &names));
-            }
-        }
-        all
-    }
-}
-
-/// The views among these names: their databases and names.
-fn named(catalog: &Catalog, names: &Resolved<'_>) -> Vec<(String, String)> {
-    let views = names.tables().filter_map(|(_, table)| {
-        let (database, known) = catalog.database(table.database?)?;
-        let (view, _) = known.view(table.name, catalog.fold_case)?;
-        Some((database.to_owned(), view.to_owned()))
-    });
-    views.collect()
-}
 
 /// The shards that have a view; none if it is not known.
 pub fn shards(catalog: &Catalog, database: &str, view: &str) -> Vec<ShardId> {

@@ -433,35 +433,3 @@ UPDATE t SET a = max (a);
 INSERT INTO t VALUES (`sum`(3), 1), (`max`(3), 2);
 SELECT id, a FROM t ORDER BY id;
 SELECT SUM(a), MAX(a) FROM t;
-
-## what views call
-CREATE TABLE t (id INT PRIMARY KEY, a INT) /*weir: shard by hash(id) */;
-CREATE TABLE s (id INT PRIMARY KEY, a INT) /*weir: single on shard '{s2}' */;
-INSERT INTO t VALUES (1, 10), (2, 20), (3, 30), (4, 40);
-INSERT INTO s VALUES (1, 5), (2, 7);
-CREATE FUNCTION pure(x INT) RETURNS INT DETERMINISTIC NO SQL RETURN x + 1;
-CREATE FUNCTION looks() RETURNS INT READS SQL DATA RETURN (SELECT SUM(a) FROM s);
-CREATE FUNCTION assigns(x INT) RETURNS INT DETERMINISTIC NO SQL BEGIN SET @out_of_sight = x; RETURN x; END;
-CREATE VIEW v_pure AS SELECT id, pure(a) AS p FROM t;
-CREATE VIEW v_looks AS SELECT id, looks() AS p FROM t;
-CREATE VIEW v_over AS SELECT id, p FROM v_looks;
-CREATE VIEW v_assigns AS SELECT id, assigns(a) AS p FROM t;
-CREATE VIEW v_time AS SELECT id, NOW(6) AS at FROM t;
--- no warnings
-CREATE VIEW v_found AS SELECT id, FOUND_ROWS() AS n FROM t;
-SELECT * FROM v_pure ORDER BY id;
-SELECT SUM(p) FROM v_pure;
-SELECT COUNT(DISTINCT at) FROM v_time;
--- text
--- refused: a function that is not built in
-SELECT * FROM v_looks ORDER BY id;
--- text
--- refused: a function that is not built in
-SELECT * FROM v_over ORDER BY id;
--- text
--- refused: a function that is not built in
-SELECT * FROM v_assigns ORDER BY id;
--- refused: FOUND_ROWS() belongs to one connection
-SELECT * FROM v_found ORDER BY id;
-SELECT * FROM v_assigns WHERE id = 2;
-DROP VIEW v_pure, v_looks, v_over, v_assigns, v_time, v_found;

@@ -80,7 +80,7 @@ fn planned<'a>(
         if needless || nothing || !way.is_open() {
             continue;
         }
-        if planner.varies().contains(Varies::RANDOM) {
+        if planner.facts.varies.contains(Varies::RANDOM) {
             return Err("a random function, and expressions over aggregates".to_owned().into());
         }
         match way.plan(planner, why) {

@@ -109,7 +109,7 @@ fn keys<'a>(
         }
         if let Ordered::Expression(_, _, None, bare) = &means
             && !matches!(bare.kind, ExprKind::Column(_))
-            && shown.question.planner.varies().contains(weir_sql::facts::Varies::RANDOM)
+            && shown.question.planner.facts.varies.contains(weir_sql::facts::Varies::RANDOM)
         {
             return Err("GROUP BY of a random function".to_owned().into());
         }

@@ -180,7 +180,7 @@ fn plan_merge(
         skip: merged.skip,
         take: merged.take,
         locks: planner.facts.class.effects.contains(Effects::LOCKING_READ),
-        pin_time: planner.varies().contains(Varies::TIME),
+        pin_time: planner.facts.varies.contains(Varies::TIME),
         reason: apart,
     }))
 }

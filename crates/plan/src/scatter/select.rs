@@ -135,7 +135,7 @@ fn order_key<'a>(
     descending: bool,
     edits: &mut Edits,
 ) -> Result<Option<SortKey>, Obstacle> {
-    let chance = shown.question.planner.varies().contains(Varies::RANDOM);
+    let chance = shown.question.planner.facts.varies.contains(Varies::RANDOM);
     let hidden = shown.hidden();
     let key = match shown.ordered(expr, false)? {
         Ordered::Constant => return Ok(None),

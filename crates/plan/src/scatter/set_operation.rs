@@ -59,7 +59,7 @@ fn planned(planner: &Planner<'_>, analysis: &Analysis<'_>, query: &Query<'_>, wh
     };
     let unfit = if with.is_some_and(|with| with.recursive) || analysis.recursive {
         Some("a recursive common table expression")
-    } else if with.is_some() && planner.varies().contains(Varies::RANDOM) {
+    } else if with.is_some() && planner.facts.varies.contains(Varies::RANDOM) {
         Some("a random function, and WITH")
     } else if !query.locks.is_empty() || query.into.is_some() {
         Some("a clause behind a UNION")
@@ -96,7 +96,7 @@ fn planned(planner: &Planner<'_>, analysis: &Analysis<'_>, query: &Query<'_>, wh
         keys,
         skip,
         take,
-        pin_time: planner.varies().contains(Varies::TIME),
+        pin_time: planner.facts.varies.contains(Varies::TIME),
         reason: why,
     })))
 }
